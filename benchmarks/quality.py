@@ -1,0 +1,202 @@
+"""Answer quality of the strategies with one model: EM, F1, gold found, calls, tokens, seconds, with intervals.
+
+    python benchmarks/quality.py run    --set sample --set hotpotqa-report-100
+    python benchmarks/quality.py report --set sample --set hotpotqa-report-100
+
+`run` appends one line a question and configuration to ``benchmarks/runs/SET/CONFIGURATION.jsonl`` and skips what is
+there already: stopped at any point, it goes on. `report` prints the Markdown tables of docs/quality.md.
+Evaluation data is read from ``../shared/data`` (or SLEUTH_DATA); question ids are in ``benchmarks/ids``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from sleuth.app import models, settings
+from sleuth.bench.metrics import all_found, exact_match, f1
+from sleuth.bench.statistics import interval, mean, paired
+from sleuth.engine import Engine
+from sleuth.library import Library, index
+from sleuth.models.limit import Limiter
+from sleuth.sample import articles_path, questions_path
+from sleuth.sources.library import LibrarySource
+from sleuth.strategies import TABLE
+from sleuth.types import Answer
+
+HERE = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("SLEUTH_DATA") or HERE.parent.parent / "shared" / "data")
+RUNS = HERE / "runs"
+
+CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "standard": ("standard", {}),
+    "retrieve-then-read k=2": ("retrieve-then-read", {"k": 2}),
+    "retrieve-then-read": ("retrieve-then-read", {}),
+    "link-then-read": ("link-then-read", {}),
+    "self-ask paper": ("self-ask", dict(TABLE["self-ask"].settings["paper"])),
+    "self-ask": ("self-ask", {}),
+    "react paper": ("react", dict(TABLE["react"].settings["paper"])),
+    "react": ("react", {}),
+}
+YARDSTICK = "retrieve-then-read"
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions with gold, and the library they are asked of."""
+
+    name: str
+    questions: Sequence[Mapping[str, Any]]
+    library: Path
+
+
+def question_set(name: str, scratch: Path) -> QuestionSet:
+    """ "sample", or "SET-SPLIT-N": the ids of ``ids/SET-SPLIT-N.txt`` among the questions of that evaluation set."""
+    if name == "sample":
+        questions = [json.loads(line) for line in questions_path().read_text().splitlines()]
+        corpus = articles_path()
+    else:
+        folder, ids = DATA / name.split("-")[0], (HERE / "ids" / f"{name}.txt").read_text().split()
+        by_id = {q["id"]: q for q in map(json.loads, (folder / "questions.jsonl").read_text().splitlines())}
+        questions = [by_id[i] for i in ids]
+        corpus = scratch / f"{folder.name}.jsonl"
+        with gzip.open(folder / "corpus.jsonl.gz", "rb") as packed:
+            corpus.write_bytes(packed.read())
+    library = scratch / f"{corpus.stem}-library"
+    if not library.exists():
+        index([corpus], library)
+    return QuestionSet(name, questions, library)
+
+
+async def run(sets: Sequence[QuestionSet], names: Sequence[str], model_name: str, most: int) -> None:
+    """Ask every question with every configuration that has not answered it yet."""
+    model = models.make(models.parse(model_name, settings.load()), Limiter)
+    for questions in sets:
+        source = LibrarySource(Library.open(questions.library))
+        for name in names:
+            file = RUNS / questions.name / f"{name.replace(' ', '_')}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            done = {row["id"] for row in rows(questions.name, name)}
+            for question in [q for q in questions.questions[:most] if q["id"] not in done]:
+                row = await ask(Engine(model, source), question, name)
+                with file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+                print(
+                    f"{questions.name} {name:24} {row['em']:.0f} {row['f1']:.2f} {row['cpu']:5.1f} s  {row['answer']!r} ({row['gold'][0]})",
+                    flush=True,
+                )
+    await model.aclose()
+
+
+async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One question, one configuration: the row that is kept."""
+    strategy, params = CONFIGURATIONS[name]
+    began, cpu = time.perf_counter(), cpu_seconds()
+    answer: Answer = await engine.run(
+        TABLE[strategy].flow(question["question"], **params), question=question["question"]
+    )
+    gold, wanted = question["answers"], question.get("supporting_ids") or question.get("supporting") or []
+    by_title = "supporting_ids" not in question
+    read = [p.title if by_title else p.document for p in answer.read][:5]
+    return {
+        "id": question["id"],
+        "question": question["question"],
+        "answer": answer.text,
+        "gold": gold,
+        "status": answer.status,
+        "ended": answer.ended,
+        "em": exact_match(answer.text, gold),
+        "f1": f1(answer.text, gold),
+        "found": all_found(read, wanted) if answer.read else 0.0,
+        "read_passages": len(answer.read),
+        "calls": answer.usage.calls,
+        "read": answer.usage.read,
+        "cached": answer.usage.cached,
+        "written": answer.usage.written,
+        "seconds": time.perf_counter() - began,
+        "cpu": cpu_seconds() - cpu,
+        "confidence": answer.confidence,
+        "type": question.get("type", ""),
+        "note": answer.note,
+    }
+
+
+def cpu_seconds() -> float:
+    """CPU seconds so far of this process and its children (the model runs in one)."""
+    here = psutil.Process()
+    return sum(sum(p.cpu_times()[:2]) for p in (here, *here.children(recursive=True)))
+
+
+def rows(set_name: str, name: str) -> list[dict[str, Any]]:
+    """What is kept of that configuration on that set."""
+    file = RUNS / set_name / f"{name.replace(' ', '_')}.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def report(set_name: str, names: Sequence[str]) -> str:
+    """The Markdown table of one set."""
+    kept = {name: {row["id"]: row for row in rows(set_name, name)} for name in names}
+    kept = {name: found for name, found in kept.items() if found}
+    common = sorted(set.intersection(*[set(found) for found in kept.values()])) if kept else []
+    lines = [
+        f"**{set_name}**, n = {len(common)}",
+        "",
+        "| configuration | EM | F1 (95% interval) | F1 against "
+        + YARDSTICK
+        + " | all gold read | passages | calls | tokens read | written | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in kept.items():
+        ours = [found[i] for i in common]
+        theirs = [kept[YARDSTICK][i] for i in common] if YARDSTICK in kept else ours
+        lines.append(_line(name, ours, theirs))
+    return "\n".join(lines)
+
+
+def _line(name: str, ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> str:
+    def average(key: str) -> float:
+        return mean([float(row[key]) for row in ours])
+
+    scores = [100 * row["f1"] for row in ours]
+    low, high = interval(scores)
+    gain, least, most = paired(scores, [100 * row["f1"] for row in theirs])
+    against = (
+        ""
+        if name == YARDSTICK
+        else f"{gain:+.1f} ({least:+.1f} to {most:+.1f})" + ("" if least > 0 or most < 0 else ", no difference shown")
+    )
+    return (
+        f"| {name} | {100 * average('em'):.0f} | {mean(scores):.1f} ({low:.1f} to {high:.1f}) | {against} | {100 * average('found'):.0f}% "
+        f"| {average('read_passages'):.1f} | {average('calls'):.1f} | {average('read'):.0f} | {average('written'):.0f} | {average('cpu'):.1f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("--set", action="append", dest="sets", required=True)
+    parser.add_argument("--configuration", action="append", choices=list(CONFIGURATIONS))
+    parser.add_argument("--model", default="local", help="as for `sleuth ask`")
+    parser.add_argument("--most", type=int, default=10_000, help="the first N questions of each set")
+    given = parser.parse_args()
+    names = given.configuration or list(CONFIGURATIONS)
+    if given.what == "report":
+        print("\n\n".join(report(name, names) for name in given.sets))
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        asyncio.run(run([question_set(name, Path(scratch)) for name in given.sets], names, given.model, given.most))
+
+
+if __name__ == "__main__":
+    main()

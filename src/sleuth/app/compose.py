@@ -1,0 +1,193 @@
+"""From what the user said to a run: everything wrong is told before anything starts, then the engine is put together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from sleuth import __version__
+from sleuth.app import libraries, models, settings, strategies
+from sleuth.app.keep import Keep
+from sleuth.app.question import checked
+from sleuth.engine import Engine, Recording
+from sleuth.engine.engine import new_run
+from sleuth.errors import BadInput
+from sleuth.events import Sink
+from sleuth.ports import Model, Source
+from sleuth.trace import RunStore, TraceWriter
+from sleuth.types import Answer, Budget, Flow, Role, Strategy
+
+StrategyLike = str | Strategy | Callable[..., Flow[Answer]]
+ModelLike = str | Model
+LibraryLike = str | Path | Source
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run that has been checked and not begun. `trace` is the file it is written to, or None."""
+
+    question: str
+    strategy: Strategy
+    params: Mapping[str, Any]
+    model: ModelLike
+    models: Mapping[Role, str]
+    library: LibraryLike
+    budget: Budget
+    settings: settings.Settings
+    about: Mapping[str, Any]
+    run: str
+    trace: Path | None
+    recording: Recording | None = None
+    sinks: tuple[Sink, ...] = ()
+    deltas: bool = False
+
+
+def prepare(
+    question: str,
+    *,
+    strategy: StrategyLike | None = None,
+    model: ModelLike | None = None,
+    library: LibraryLike | None = None,
+    budget: Budget | None = None,
+    setting: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    sinks: Iterable[Sink] = (),
+    trace: bool | Path | str | None = None,
+    offline: bool | None = None,
+    given: settings.Settings | None = None,
+) -> Order:
+    """Check what was said, fill in the settings. Raises `WrongUse` and its kin, `DownloadError` when offline."""
+    chosen = given or settings.load(offline=offline)
+    found = strategies.find(chosen.strategy if strategy is None else strategy)
+    which = chosen.setting if setting is None else setting
+    fitted = strategies.parameters(found, which, params or {})
+    model = chosen.model if model is None else model
+    by_role = _by_role(chosen) if isinstance(model, str) else {}
+    limits = chosen.budget if budget is None else budget
+    window = _checked_models([model, *by_role.values()], chosen, limits)
+    library = chosen.library if library is None else library
+    run = new_run()
+    about = {
+        "strategy": found.card.name,
+        "setting": which,
+        "params": fitted,
+        "model": _name(model),
+        "models": dict(by_role),
+        "library": _name(library),
+        "budget": limits,
+        "version": __version__,
+    }
+    return Order(
+        question=checked(question, window=window),
+        strategy=found,
+        params=fitted,
+        model=model,
+        models=by_role,
+        library=library,
+        budget=limits,
+        settings=chosen,
+        about=about,
+        run=run,
+        trace=_trace_file(trace, run, chosen),
+        sinks=tuple(sinks),
+    )
+
+
+async def perform(order: Order, keep: Keep) -> Answer:
+    """Run the order in this event loop, on the kept models. Raises what `Engine.run` raises, and `NoLibrary`."""
+    source = await _source(order)
+    with _writing(order.trace) as writers:
+        engine = Engine(
+            _model(order.model, order.settings, keep),
+            source,
+            models={role: _model(name, order.settings, keep) for role, name in order.models.items()},
+            sinks=(*writers, *order.sinks),
+            budget=order.budget,
+            recording=order.recording,
+            deltas=order.deltas,
+        )
+        try:
+            flow = order.strategy.flow(order.question, **order.params)
+            return await engine.run(flow, question=order.question, about=order.about, run=order.run)
+        finally:
+            if source is not order.library:
+                with anyio.CancelScope(shield=True):
+                    await source.aclose()
+
+
+def store(chosen: settings.Settings) -> RunStore:
+    """The store of runs under the home folder."""
+    return RunStore(chosen.runs)
+
+
+def _by_role(chosen: settings.Settings) -> dict[Role, str]:
+    named: dict[Role, str | None] = {
+        "plan": chosen.plan_model,
+        "read": chosen.read_model,
+        "judge": chosen.judge_model,
+    }
+    return {role: name for role, name in named.items() if name is not None}
+
+
+def _checked_models(wanted: Iterable[ModelLike], chosen: settings.Settings, budget: Budget) -> int | None:
+    """The smallest window among the local models (tokens), None when there is none of them."""
+    windows = []
+    for model in wanted:
+        if isinstance(model, str):
+            named = models.parse(model, chosen)
+            models.check_present(named)
+            if isinstance(named, models.LocalName):
+                windows.append(named.context)
+            elif budget.usd is not None and not named.priced:
+                raise BadInput(
+                    f"A limit in dollars needs the prices of '{model}', which are not known.",
+                    hint="Set price_read and price_written (US dollars a million tokens) in sleuth.toml, or limit --tokens.",
+                )
+    return min(windows, default=None)
+
+
+def _model(model: ModelLike, chosen: settings.Settings, keep: Keep) -> Model:
+    if not isinstance(model, str):
+        return model
+    named = models.parse(model, chosen)
+    server = named.base_url if isinstance(named, models.RemoteName) else None
+    return keep.model(named, lambda: models.make(named, lambda: keep.limiter(server)))
+
+
+async def _source(order: Order) -> Source:
+    if not isinstance(order.library, str | Path):
+        return order.library
+    folder = await anyio.to_thread.run_sync(libraries.existing, order.library, order.settings)
+    return await anyio.to_thread.run_sync(libraries.open_source, folder)
+
+
+def _name(given: ModelLike | LibraryLike) -> str:
+    if isinstance(given, str):
+        return given
+    return str(given.absolute()) if isinstance(given, Path) else given.name
+
+
+def _trace_file(trace: bool | Path | str | None, run: str, chosen: settings.Settings) -> Path | None:
+    wanted = chosen.trace if trace is None else trace
+    if wanted is False:
+        return None
+    if wanted is True:
+        return store(chosen).path(run)
+    path = Path(wanted).expanduser().absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"The trace cannot be written to {path}.", hint="Name a file in a folder that exists.")
+    return path
+
+
+@contextlib.contextmanager
+def _writing(path: Path | None) -> Iterator[tuple[Sink, ...]]:
+    if path is None:
+        yield ()
+        return
+    with TraceWriter(path) as writer:
+        yield (writer,)

@@ -1,0 +1,1 @@
+"""Measuring: metrics over answers and gold, and statistics that hold."""

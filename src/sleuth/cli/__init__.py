@@ -1,0 +1,3 @@
+"""The command line: one file a group of commands, all over `sleuth.app`."""
+
+from sleuth.cli.entry import main as main

@@ -1,0 +1,93 @@
+"""``sleuth ask``: one question, its hops live, its answer with the proof."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from sleuth.cli.answers import exit_status, put_answer, put_answer_json
+from sleuth.cli.live import Live
+from sleuth.cli.screen import Output, put, stderr
+from sleuth.errors import BadInput
+
+EXAMPLE = """\
+Examples:
+  sleuth ask "Who was US president when the Eiffel Tower was completed?"
+  sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6 --param k=3"""
+
+
+def add_to(app: App) -> None:
+    """Make `ask` a command of the application."""
+    app.command(ask, help_epilogue=EXAMPLE)
+
+
+def ask(
+    *question: Annotated[str, Parameter(help="The question.")],
+    strategy: Annotated[str | None, Parameter(help="How to look it up (sleuth strategies list).")] = None,
+    setting: Annotated[str | None, Parameter(help="The strategy's setting: default or paper.")] = None,
+    library: Annotated[str | None, Parameter(help="Where to look it up (sleuth library list).")] = None,
+    model: Annotated[
+        str | None, Parameter(help="local, local:FILE.gguf, openai:NAME, ollama:NAME, http://HOST/v1#NAME.")
+    ] = None,
+    calls: Annotated[int | None, Parameter(help="Most model calls.")] = None,
+    tokens: Annotated[int | None, Parameter(help="Most tokens, read and written.")] = None,
+    usd: Annotated[float | None, Parameter(help="Most US dollars.")] = None,
+    seconds: Annotated[float | None, Parameter(help="Deadline, in seconds.")] = None,
+    param: Annotated[
+        list[str] | None, Parameter(help="A parameter of the strategy, NAME=VALUE; may be repeated.", negative="")
+    ] = None,
+    trace: Annotated[Path | None, Parameter(help="Write the trace to this file.")] = None,
+    no_trace: Annotated[bool, Parameter(help="Write no trace.", negative="")] = False,
+    offline: Annotated[bool | None, Parameter(help="Never fetch a model.", negative="")] = None,
+    quiet: Annotated[bool, Parameter(name=("--quiet", "-q"), help="No progress on stderr.", negative="")] = False,
+    output: Output = Output(),  # noqa: B008  a frozen value
+) -> int:
+    """Answer a question, hop by hop, with citations."""
+    from sleuth.app import compose, settings
+    from sleuth.app.asking import wait_for
+
+    chosen = settings.load(
+        strategy=strategy,
+        setting=setting,
+        library=library,
+        model=model,
+        calls=calls,
+        tokens=tokens,
+        usd=usd,
+        seconds=seconds,
+        offline=offline,
+    )
+    live = Live(stderr(), quiet=quiet)
+    order = compose.prepare(
+        " ".join(question),
+        params=pairs(param or []),
+        sinks=(live,),
+        trace=False if no_trace else trace,
+        given=chosen,
+    )
+    began = time.monotonic()
+    try:
+        with live:
+            answer = wait_for(order)
+    except KeyboardInterrupt:
+        put(stderr(), f"The trace so far: {order.trace}" if order.trace else "No trace was kept.")
+        raise
+    if output.json:
+        put_answer_json(answer, trace=order.trace, about=order.about, question=order.question)
+    else:
+        put_answer(answer, trace=order.trace, seconds=time.monotonic() - began)
+    return exit_status(answer)
+
+
+def pairs(given: list[str]) -> dict[str, str]:
+    """NAME=VALUE texts as a mapping; dashes in a name are underscores. Raises `BadInput`."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise BadInput(f"'{text}' is not NAME=VALUE.", hint="Write, for example, --param k=3.")
+        found[name.strip().replace("-", "_")] = value
+    return found

@@ -1,0 +1,77 @@
+"""Where output goes: results on stdout, progress and errors on stderr; colours only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sleuth.cli.text import clean, one_line
+from sleuth.errors import CassetteMiss, SleuthError
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Output:
+    """What every command takes."""
+
+    json: Annotated[bool, Parameter(negative="", help="Print JSON on stdout, for machines.")] = False
+    debug: Annotated[bool, Parameter(negative="", help="Show a traceback when something fails.")] = False
+
+
+def stdout() -> Console:
+    """The console for results."""
+    return _console(sys.stdout)
+
+
+def stderr() -> Console:
+    """The console for progress and errors."""
+    return _console(sys.stderr)
+
+
+def _console(stream: Any) -> Console:
+    return Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def put_json(value: Any) -> None:
+    """One JSON value on stdout."""
+    print(json.dumps(value, ensure_ascii=True, default=repr, indent=2 if sys.stdout.isatty() else None))
+
+
+def put(console: Console, *parts: tuple[str, str] | str) -> None:
+    """One line of cleaned text; a part may be (text, style)."""
+    line = Text()
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        line.append(clean(text), style=style)
+    console.print(line)
+
+
+def put_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, most: int = 60) -> None:
+    """A table on stdout: aligned on a terminal, separated by tabs in a pipe."""
+    console = stdout()
+    if not console.is_terminal:
+        for row in rows:
+            print("\t".join(one_line(cell) for cell in row))  # rich would make spaces of the tabs
+        return
+    table = Table(box=None, pad_edge=False)
+    for head in heads:
+        table.add_column(Text(head, style="bold"))
+    for row in rows:
+        table.add_row(*(Text(one_line(cell, most)) for cell in row))
+    console.print(table, soft_wrap=False)
+
+
+def put_error(error: SleuthError, *, as_json: bool) -> None:
+    """The error as one paragraph on stderr (a replay's miss with its diff); for machines also as an object on stdout."""
+    text = str(error) if isinstance(error, CassetteMiss) else one_line(str(error))
+    put(stderr(), ("Error: ", "bold red"), text)
+    if as_json:
+        put_json({"error": {"kind": type(error).__name__, "message": error.message, "hint": error.hint}})

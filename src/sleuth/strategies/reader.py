@@ -1,0 +1,140 @@
+"""The short-answer call: passages and a question in, a few words out. What every default setting answers with.
+
+Small models read best from bare question-and-answer lines, few short passages and a raw prompt, without a worked
+example that has passages and without a sentence of reasoning first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sleuth.errors import BadReply
+from sleuth.guards.citations import cite, defuse
+from sleuth.guards.outcome import answered
+from sleuth.guards.scaffold import label, unwrapped
+from sleuth.guards.timing import Clock
+from sleuth.transcript import Transcript
+from sleuth.types import Answer, Citation, Completion, Flow, Message, Passage, Why
+from sleuth.verbs import generate, note
+
+INSTRUCTIONS = "Answer each question with a few words only. Use the passages where there are any."
+
+EXAMPLES = (
+    ("Which gas do green plants take in from the air?", "carbon dioxide"),
+    ("Does a leap year have more days than a common year?", "yes"),
+    ("Who repairs shoes for a living?", "a cobbler"),
+)
+"""Bare question-and-answer lines: they show the form, and name nothing that a question could be about."""
+
+STOP = ("\n", " Question:")
+LABELS = ("Question:", "Answer:", "Passage")
+WORDS = 90
+"""Most words of a passage that the reader is shown: longer ones cost more and are read worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A short answer, the passages it was read from, its quote, and the summed log-probability of its tokens."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    citation: Citation | None
+    logprob: float | None
+
+
+def head(examples: Sequence[tuple[str, str]] = EXAMPLES, instructions: str = INSTRUCTIONS) -> str:
+    """What every reading starts with: the same text each time, so that a prefix cache holds it."""
+    lines = "".join(f"Question: {question}\nAnswer: {answer}\n\n" for question, answer in examples)
+    return f"{instructions}\n\n{lines}"
+
+
+def prompt(
+    question: str,
+    passages: Sequence[Passage],
+    examples: Sequence[tuple[str, str]] = EXAMPLES,
+    instructions: str = INSTRUCTIONS,
+) -> tuple[Message, ...]:
+    """The messages of one reading."""
+    shown = (
+        Message("observation", f"Passage {n}: {defuse(p.title, LABELS)}: {defuse(clipped(p.text), LABELS)}\n")
+        for n, p in enumerate(passages, 1)
+    )
+    gap = "\n" if passages else ""
+    return (
+        Message("user", head(examples, instructions)),
+        *shown,
+        Message("user", f"{gap}Question: {question}\nAnswer:"),
+    )
+
+
+def clipped(text: str, words: int = WORDS) -> str:
+    """Whole sentences from the start, up to so many words (at least one sentence)."""
+    kept = ""
+    for sentence in re.findall(r".+?(?:[.!?][\"')\]]*(?=\s)|$)\s*", text, re.DOTALL):
+        if kept and len((kept + sentence).split()) > words:
+            break
+        kept += sentence
+    return " ".join(kept.split()) or text[: words * 12]
+
+
+def parse(reply: str) -> str:
+    """The answer's words: the first line, without a label that the model repeats and without wrapping marks."""
+    first = label("Answer:").sub("", reply.strip()).split("\n")[0].strip()
+    bare = unwrapped(first)
+    if bare.endswith(".") and not re.search(r"\b(?:[A-Z]|[JS]r|Inc|Co|Ltd|St)\.$", bare):
+        bare = bare[:-1]
+    return bare.strip(" \"“”")
+
+
+def read_answer(
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    examples: Sequence[tuple[str, str]] = EXAMPLES,
+    instructions: str = INSTRUCTIONS,
+    closing: bool = True,
+) -> Flow[Reading]:
+    """One short-answer call over the passages. Raises `BadReply` when the reply holds no answer."""
+    reply: Completion = yield from generate(
+        prompt(question, passages, examples, instructions),
+        role="read",
+        stop=STOP,
+        max_tokens=32,
+        closing=closing,
+        logprob=True,
+    )
+    text = parse(reply.text)
+    if not text:
+        raise BadReply("The model's short answer is empty.", reply=reply.text)
+    return Reading(text, tuple(passages), cite(text, passages, context=question), reply.logprob)
+
+
+def settled(question: str, t: Transcript, clock: Clock, passages: Sequence[Passage]) -> Flow[Reading]:
+    """Read the passages; where a date is known and speaks against the answer, read again (at most three times in all)."""
+    t.shown(passages)
+    readings: list[Reading] = []
+    for asked, shown in clock.readings(question, passages):
+        readings.append((yield from read_answer(asked, shown)))
+        yield from note(
+            "read", readings[-1].text, logprob=readings[-1].logprob, question=asked, passages=[p.id for p in shown]
+        )
+        if not clock.contradicted(readings[-1].text, shown):
+            return readings[-1]
+        yield from note("contradicted", f"{readings[-1].text}: no date in the passages says so for {clock.when}")
+    return readings[0]
+
+
+def concluded_by(t: Transcript, reading: Reading, ended: Why = "final_answer") -> Answer:
+    """The answer of a reading, with the hops' citations and its own; its confidence is its probability."""
+    final = (reading.citation,) if reading.citation else ()
+    sure = math.exp(min(0.0, reading.logprob)) if reading.logprob is not None else None
+    ungrounded = "" if final else "The answer's words were not found in the passages it was read from."
+    return answered(t, reading.text, ended, read=reading.passages, final=final, confidence=sure, note=ungrounded)
+
+
+def pooled(*lists: Sequence[Passage]) -> list[Passage]:
+    """The passages of all lists, first come first, each once."""
+    return list({p.id: p for p in reversed([p for passages in lists for p in passages])}.values())[::-1]
