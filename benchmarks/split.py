@@ -10,5 +10,5 @@ from typing import Literal
 
 
 def half(question_id: str) -> Literal["develop", "report"]:
-    """ "develop" or "report", by the parity of the id's SHA-256."""
-    return "report" if hashlib.sha256(question_id.encode()).digest()[0] % 2 else "develop"
+    """"develop" or "report", by the parity of the id's SHA-256."""
+    return "report" if hashlib.sha256(question_id.encode()).digest()[-1] % 2 else "develop"

@@ -16,8 +16,8 @@ from sleuth.engine import Engine
 from sleuth.errors import Cancelled, DeadlineExceeded, Ended, ModelTimeout, SleuthError
 from sleuth.events import Closed, Failed
 from sleuth.models.script import Script
-from sleuth.types import Answer, Budget, Flow, Message
-from sleuth.verbs import fork, generate, join, note
+from sleuth.types import Answer, Budget, Completion, Flow, Generate, Message
+from sleuth.verbs import fork, generate, join, listen, note
 
 
 def answer(text: str) -> Answer:
@@ -74,7 +74,11 @@ def test_a_deadline_stops_a_flow_that_never_waits() -> None:
         while True:
             yield from ask("a")
 
-    value, _ = drive(busy(), Clerk(), budget=Budget(seconds=0.05))
+    class Instant(Clerk):
+        async def generate(self, request: Generate, **how: object) -> Completion:
+            return Completion("x")
+
+    value, _ = drive(busy(), Instant(), budget=Budget(seconds=0.05))
     assert value.ended == "deadline"
 
 
@@ -173,6 +177,21 @@ def test_a_flow_that_never_takes_no_for_an_answer_is_closed() -> None:
     value, told = drive(stubborn(), Clerk(), budget=Budget(calls=0))
     assert value.ended == "budget"
     assert 100 <= len(told.failures()) <= 102
+
+
+def test_a_listened_reply_is_stopped_at_once_too() -> None:
+    def flow() -> Flow[Answer]:
+        yield from listen(Generate((Message("user", "!heard"),)))
+        try:
+            yield from ask("!main")
+        except DeadlineExceeded:
+            for _ in range(5):
+                yield from note("meanwhile", ",".join(sorted(model.stopped)))
+        return answer("x")
+
+    model = Clerk()
+    _, told = drive(flow(), model, budget=Budget(seconds=0.03))
+    assert told.notes()[-1] == "!heard,!main"
 
 
 def test_two_runs_of_one_engine_do_not_mix() -> None:

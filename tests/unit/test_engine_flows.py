@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from tests.support.runs import Clerk, Told, ask, drive
 
 from sleuth.engine import Engine
+from sleuth.engine.journal import ROOT, Journal
 from sleuth.errors import (
     BadReply,
     Cancelled,
@@ -17,7 +19,7 @@ from sleuth.errors import (
     ToolError,
     WrongUse,
 )
-from sleuth.events import Closed, Finished, Opened, Started
+from sleuth.events import Attempt, Closed, Finished, Opened, Started
 from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
 from sleuth.types import Answer, Flow, Fork, Generate, Message, Page, Search, Similar, Task, ToolResult, Usage
@@ -227,6 +229,50 @@ def test_cancel_gives_a_task_up_and_joining_it_raises_cancelled() -> None:
     value, told = drive(flow(), model)
     assert value == "The task 0 was given up."
     assert told.notes("0") == ["still noted"]
+
+
+def test_giving_a_task_up_reaches_its_own_forks_at_once() -> None:
+    def caring() -> Flow[str]:
+        below = yield from fork(ask("!below"))
+        try:
+            yield from ask("!child")
+        except Cancelled:
+            return (yield from join(below))
+        return ""
+
+    def flow() -> Flow[str]:
+        task = yield from fork(caring())
+        yield from ask("wait")
+        yield from cancel(task)
+        return "done"
+
+    model = Clerk({"wait": 0.02})
+    assert drive(flow(), model)[0] == "done"
+    assert sorted(model.stopped) == ["!below", "!child"]
+
+
+def test_a_task_may_give_itself_or_the_one_above_it_up() -> None:
+    shared: list[Task[str]] = []
+
+    def below() -> Flow[str]:
+        yield from cancel(shared[0])
+        return "not reached"
+
+    def child(deep: bool) -> Flow[str]:
+        yield from ask("wait")
+        if deep:
+            return (yield from join((yield from fork(below()))))
+        return (yield from below())
+
+    def flow(deep: bool) -> Flow[str]:
+        shared[:] = [(yield from fork(child(deep)))]
+        try:
+            return (yield from join(shared[0]))
+        except Cancelled as error:
+            return str(error)
+
+    for deep in (False, True):
+        assert drive(flow(deep), Clerk({"wait": 0.01}))[0] == "The task 0 was given up."
 
 
 def test_cancelling_an_ended_task_changes_nothing() -> None:
@@ -533,6 +579,26 @@ def test_a_sink_that_raises_is_dropped_with_one_warning_and_the_run_goes_on() ->
     with pytest.warns(RuntimeWarning, match="disk full") as warned:
         assert anyio.run(engine.run, wide(False)).text
     assert len(warned) == len(calls) == 1
+    told.assert_whole()
+
+
+def test_nothing_follows_closed() -> None:
+    told = Told()
+    journal = Journal("r", [told.events.append])
+    journal.write(ROOT, Opened(""))
+    journal.write(ROOT, Closed(answer("x")))
+    journal.write(ROOT, Attempt("retry", "late"))
+    told.assert_whole()
+    late: list[Any] = []
+
+    class Late(Clerk):
+        async def generate(self, request: Generate, *, report: Any, pieces: Any = None) -> Any:
+            late.extend([report, pieces])
+            return await super().generate(request, report=report, pieces=pieces)
+
+    _, told = drive(ask("a"), Late(), deltas=True)
+    late[0]("retry", "too late")
+    late[1]("too late")
     told.assert_whole()
 
 

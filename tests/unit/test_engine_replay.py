@@ -83,6 +83,19 @@ def test_retries_and_pieces_are_told_again_in_their_places() -> None:
     assert replayed(race(), told.events)[1].lines() == told.lines()
 
 
+def test_a_trace_that_kept_no_pieces_replays_with_its_own_numbers() -> None:
+    def flow() -> Flow[Answer]:
+        return answer((yield from ask("a")) + (yield from ask("b")))
+
+    _, told = drive(flow(), Script(["one two", "three"]), deltas=True)
+    kept = Told([event for event in told.events if not isinstance(event.body, Delta)])
+    assert len(kept.events) < len(told.events)
+    retold = Told()
+    anyio.run(Engine(Forbidden(), sinks=[retold.events.append], recording=Cassette(kept.events)).run, flow())
+    assert retold.lines()[:-1] == kept.lines()[:-1]
+    retold.assert_closed()
+
+
 def test_a_deadline_is_replayed_without_waiting_for_it() -> None:
     def flow() -> Flow[Answer]:
         yield from fork(ask("!child"))
@@ -282,6 +295,24 @@ def test_a_parallel_run_resumes_in_the_recorded_order_of_finishing() -> None:
     asked = {message for request in retold.requests(Generate) for message in [request.messages]}
     assert not any(text == messages[0].content for messages in done for text in model.asked)
     assert done <= asked
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_who_ended_first_is_taken_from_the_recording(strict: bool) -> None:
+    """Answered from the recording, both tasks end at once, and the first fork would be first."""
+
+    def flow() -> Flow[Answer]:
+        tasks = []
+        for text in ("slow", "quick"):
+            tasks.append((yield from fork(ask(text))))
+        first = yield from next_of(tasks)
+        yield from join(tasks[0])
+        return answer((yield from ask(f"first {first.branch}")))
+
+    value, told = drive(flow(), Clerk({"slow": 0.03}))
+    assert value.text == "FIRST 1"
+    again, _ = drive(flow(), Forbidden(), recording=Cassette(told.events, strict=strict))
+    assert again.text == "FIRST 1"
 
 
 def _is_call(event: Event) -> bool:

@@ -33,17 +33,17 @@ class Control:
             case Next(tasks):
                 return await self._next(step, tasks)
             case Cancel(task):
-                self._target(task)
-                await self._board.wait(step.branch, self.give_up(task))
+                target = self._target(task)
+                if step.branch.is_within(target):
+                    raise Cancelled(f"The task {target.path} was given up.")
+                await self._board.wait(step.branch, (target,))
         return None
 
-    def give_up(self, task: Task[Any]) -> tuple[Branch, ...]:
-        """Cancel the task, if there is one, and all below it."""
+    def give_up(self, task: Task[Any]) -> None:
+        """Cancel the task, if there is one, and all below it; `perform` then waits for their end."""
         target = self._board.branches.get(task.branch)
-        if target is None:
-            return ()
-        target.give_up(Cancelled(f"The task {target.path} was given up."))
-        return (target,)
+        if target is not None and target.path:
+            target.give_up(Cancelled(f"The task {target.path} was given up."))
 
     async def _next(self, step: Step, tasks: Iterable[Task[Any]]) -> Task[Any]:
         """Whichever ended first; where a recording says which did, that one."""

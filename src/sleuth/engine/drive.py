@@ -2,7 +2,8 @@
 
 What makes a replay exact, and must be kept: between telling a request's outcome and telling the flow's next request
 nothing is awaited, so whatever ends a run meanwhile meets every flow *at* a request; a forked flow always comes to
-its first request, even when it is given up at once (it is refused there); and what a flow leaves unread of a
+its first request, even when it is given up at once (it is refused there); a task is given up in the same breath as
+its `Cancel` is told; and what a flow leaves unread of a
 `Listen`ed reply is told at its end as one more `Read`, which bears the bill.
 """
 
@@ -175,6 +176,8 @@ class Run:
             return Outcome(error=error)
         step.recorded = self._replay.look(step)
         await self._tell(step.span, Started(step.request, step.digest, step.ordinal))
+        if isinstance(request, Cancel):
+            self._control.give_up(request.task)
         try:
             outcome = await (self._replayed(step) if self._strict else self._live(step))
         except BaseException as error:  # a bug, or the run's abort
@@ -289,8 +292,6 @@ class Run:
     async def _replayed(self, step: Step) -> Outcome:
         """The recorded outcome. What was started and never ended waits until it is cancelled."""
         found, request = step.recorded, step.request
-        if isinstance(request, Cancel):
-            self._control.give_up(request.task)
         if found is None:
             return await self._parked(step.branch)
         self._follow(step, found)

@@ -102,6 +102,10 @@ class Branch:
         self.children.append(child)
         return child
 
+    def is_within(self, other: Branch) -> bool:
+        """Whether it is the other, or was forked below it."""
+        return self is other or self.path.startswith(f"{other.path}.")
+
     def advance(self, outcome: Outcome) -> None:
         """Drive the flow to its next request, or to its end. What is no `SleuthError` is a bug, and passes through."""
         if not self._goes_on(outcome):

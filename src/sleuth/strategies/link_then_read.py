@@ -11,13 +11,10 @@ from sleuth.guards.evidence import recorded
 from sleuth.guards.outcome import concluded, unanswered
 from sleuth.guards.searching import Looked, look_up
 from sleuth.guards.timing import Clock
-from sleuth.strategies.reader import Reading, concluded_by, head, pooled, settled
+from sleuth.strategies.reader import UNSURE, concluded_by, head, pooled, settled, sureness
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Hop, Strategy
 from sleuth.verbs import note
-
-UNSURE = -0.8
-"""Summed log-probability of the answer's tokens below which the next pair is read (measured on development questions)."""
 
 
 def link_then_read(question: str, *, pairs: int = 2, unsure: float = UNSURE) -> Flow[Answer]:
@@ -44,12 +41,8 @@ def _flow(question: str, t: Transcript, pairs: int, unsure: float) -> Flow[Answe
             break
         yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
         reading = yield from settled(question, t, clock, more)
-        best = max(best, reading, key=_sureness)
-    return concluded_by(t, best, "confident" if _sureness(best) >= unsure else "final_answer")
-
-
-def _sureness(reading: Reading) -> float:
-    return reading.logprob if reading.logprob is not None else float("-inf")
+        best = max(best, reading, key=sureness)
+    return concluded_by(t, best, "confident" if sureness(best) >= unsure else "final_answer")
 
 
 def _search(query: str, k: int, t: Transcript, clock: Clock) -> Flow[Looked]:

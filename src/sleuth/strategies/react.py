@@ -20,7 +20,7 @@ from sleuth.guards.outcome import answered, concluded, unanswered
 from sleuth.guards.scaffold import numbered, unwrapped
 from sleuth.guards.searching import look_up
 from sleuth.guards.timing import Clock
-from sleuth.strategies.reader import concluded_by, pooled, settled
+from sleuth.strategies.reader import concluded_by, settled_from_hops
 from sleuth.strategies.trajectories import QUESTION_ANSWERING, rendered
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Hop, Message, Page, Passage, Strategy, Why
@@ -105,7 +105,7 @@ def react(
     steps: int = 7,
     calls: Literal["one", "two"] = "one",
     reader: bool = True,
-    k: int = 3,
+    k: int = 4,
     examples: str = EXAMPLES,
     instructions: str = INSTRUCTIONS,
 ) -> Flow[Answer]:
@@ -244,14 +244,11 @@ def _read(question: str, t: Transcript, k: int, ended: Why) -> Flow[Answer]:
     """The default setting's end: one short-answer call over what the loop found and what the question finds by itself."""
     clock = Clock(question)
     yield from clock.heard(list(t.pool.values()))
-    own = yield from look_up(clock.query(question), k, together=True, when=clock.when)
-    pool = clock.narrowed(pooled(own.passages[:2], list(t.pool.values()), own.passages))
-    reading = yield from settled(question, t, clock, pool[:k])
-    return concluded_by(t, reading, ended)
+    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)), ended)
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:
-    return 2 * int(params.get("steps", 7)) + 3 * bool(params.get("reader", True))
+    return 2 * int(params.get("steps", 7)) + 4 * bool(params.get("reader", True))
 
 
 STRATEGY = Strategy(

@@ -15,6 +15,7 @@ from sleuth.errors import BadReply
 from sleuth.guards.citations import cite, defuse
 from sleuth.guards.outcome import answered
 from sleuth.guards.scaffold import label, unwrapped
+from sleuth.guards.searching import look_up
 from sleuth.guards.timing import Clock
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Citation, Completion, Flow, Message, Passage, Why
@@ -31,6 +32,8 @@ EXAMPLES = (
 
 STOP = ("\n", " Question:")
 LABELS = ("Question:", "Answer:", "Passage")
+UNSURE = -0.8
+"""Summed log-probability of the answer's tokens below which more is read (measured on development questions)."""
 WORDS = 90
 """Most words of a passage that the reader is shown: longer ones cost more and are read worse."""
 
@@ -86,7 +89,7 @@ def parse(reply: str) -> str:
     bare = unwrapped(first)
     if bare.endswith(".") and not re.search(r"\b(?:[A-Z]|[JS]r|Inc|Co|Ltd|St)\.$", bare):
         bare = bare[:-1]
-    return bare.strip(" \"“”")
+    return bare.strip(' "“”')
 
 
 def read_answer(
@@ -125,6 +128,29 @@ def settled(question: str, t: Transcript, clock: Clock, passages: Sequence[Passa
             return readings[-1]
         yield from note("contradicted", f"{readings[-1].text}: no date in the passages says so for {clock.when}")
     return readings[0]
+
+
+def settled_from_hops(question: str, t: Transcript, clock: Clock, k: int, unsure: float = UNSURE) -> Flow[Reading]:
+    """Read what the hops were cited to beside the question's own best pair, at most `k` passages.
+
+    An answer whose log-probability is under `unsure` is read again from that pair alone; the surer one counts.
+    """
+    own = yield from look_up(clock.query(question), max(2, k), together=True, when=clock.when)
+    pair = list(own.passages[:2])
+    cited = [
+        t.pool[hop.citation.passage] for hop in reversed(t.hops) if hop.citation and hop.citation.passage in t.pool
+    ]
+    passages = clock.narrowed(pooled(pair, cited, own.passages, list(t.pool.values())))[:k]
+    best = yield from settled(question, t, clock, passages)
+    if clock.when or best.logprob is None or best.logprob >= unsure or {p.id for p in passages} <= {p.id for p in pair}:
+        return best
+    yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
+    return max(best, (yield from settled(question, t, clock, pair)), key=sureness)
+
+
+def sureness(reading: Reading) -> float:
+    """The answer's summed log-probability, to compare readings by; minus infinity where the model does not tell."""
+    return reading.logprob if reading.logprob is not None else float("-inf")
 
 
 def concluded_by(t: Transcript, reading: Reading, ended: Why = "final_answer") -> Answer:

@@ -19,7 +19,7 @@ from sleuth.guards.outcome import answered, concluded, unanswered
 from sleuth.guards.scaffold import label, line
 from sleuth.guards.searching import NOTHING, Looked, look_up
 from sleuth.guards.timing import Clock, says_no_more
-from sleuth.strategies.reader import concluded_by, pooled, read_answer, settled
+from sleuth.strategies.reader import concluded_by, pooled, read_answer, settled_from_hops
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Passage, Strategy
 from sleuth.verbs import generate, note
@@ -129,7 +129,7 @@ def self_ask(
     reader: bool = True,
     follow_ups: int = 4,
     intermediate: Literal["snippet", "model"] = "snippet",
-    k: int = 3,
+    k: int = 4,
     example: str | None = None,
     instructions: str = INSTRUCTIONS,
 ) -> Flow[Answer]:
@@ -212,10 +212,7 @@ def _planning_hops(question: str, t: Transcript, follow_ups: int, intermediate: 
         t.shown(looked.passages)
         yield from _answered_hop(t, follow_up, query, looked, seen, intermediate, clock.when)
         yield from clock.heard(looked.passages)
-    own = yield from look_up(clock.query(question), k, together=True, when=clock.when)
-    pool = clock.narrowed(pooled(own.passages[:2], list(t.pool.values()), own.passages))
-    reading = yield from settled(question, t, clock, pool[:k])
-    return concluded_by(t, reading)
+    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)))
 
 
 def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
@@ -253,7 +250,7 @@ def _most_calls(params: Mapping[str, Any]) -> int:
     follow_ups, writes = int(params.get("follow_ups", 4)), params.get("intermediate") == "model"
     if not params.get("search", True):
         return 1
-    reads = 3 if params.get("reader", True) else 1
+    reads = 4 if params.get("reader", True) else 1
     return follow_ups * (2 if params.get("reader", True) else 1) + follow_ups * writes + reads
 
 
