@@ -4,7 +4,8 @@
     python benchmarks/quality.py report --set sample --set hotpotqa-report-100
 
 `run` appends one line a question and configuration to ``benchmarks/runs/SET/CONFIGURATION.jsonl`` and skips what is
-there already: stopped at any point, it goes on. `report` prints the Markdown tables of docs/quality.md.
+there already: stopped at any point, it goes on. A model call that was made before, to the letter and at temperature 0,
+is answered from ``benchmarks/runs/calls.jsonl`` with what it took then (ReAct's two settings share their loop). `report` prints the Markdown tables of docs/quality.md.
 Evaluation data is read from ``../shared/data`` (or SLEUTH_DATA); question ids are in ``benchmarks/ids``.
 """
 
@@ -18,7 +19,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,16 @@ import psutil
 from sleuth.app import models, settings
 from sleuth.bench.metrics import all_found, exact_match, f1
 from sleuth.bench.statistics import interval, mean, paired
+from sleuth.codec import digest, plain, restore
 from sleuth.engine import Engine
 from sleuth.library import Library, index
 from sleuth.models.limit import Limiter
+from sleuth.models.local import LocalModel
+from sleuth.ports import Model, Pieces, Report
 from sleuth.sample import articles_path, questions_path
 from sleuth.sources.library import LibrarySource
 from sleuth.strategies import TABLE
-from sleuth.types import Answer
+from sleuth.types import Answer, Completion, Generate, Message
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("SLEUTH_DATA") or HERE.parent.parent / "shared" / "data")
@@ -79,30 +83,75 @@ def question_set(name: str, scratch: Path) -> QuestionSet:
     return QuestionSet(name, questions, library)
 
 
-async def run(sets: Sequence[QuestionSet], names: Sequence[str], model_name: str, most: int) -> None:
+class Remembering:
+    """A model whose calls are kept with what they took, and not made twice (all are at temperature 0)."""
+
+    def __init__(self, model: Model, file: Path) -> None:
+        self.model, self.file, self.cpu, self.seconds = model, file, 0.0, 0.0
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        self.kept: dict[str, tuple[Completion, float, float]] = {
+            row["call"]: (restore(row["reply"]), row["cpu"], row["seconds"]) for row in map(json.loads, lines)
+        }
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    def price(self, read: int, written: int) -> float:
+        return self.model.price(read, written)
+
+    async def count(self, messages: Sequence[Message]) -> int:
+        return await self.model.count(messages)
+
+    async def aclose(self) -> None:
+        await self.model.aclose()
+
+    async def generate(self, request: Generate, *, report: Report, pieces: Pieces | None = None) -> Completion:
+        call = digest(replace(request, closing=False))
+        if call not in self.kept:
+            began, cpu = time.perf_counter(), cpu_seconds()
+            reply = await self.model.generate(request, report=report, pieces=pieces)
+            self.kept[call] = (reply, cpu_seconds() - cpu, time.perf_counter() - began)
+            row = {"call": call, "reply": plain(reply), "cpu": self.kept[call][1], "seconds": self.kept[call][2]}
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+        reply, cpu, seconds = self.kept[call]
+        self.cpu, self.seconds = self.cpu + cpu, self.seconds + seconds
+        return reply
+
+
+def opened(name: str) -> Model:
+    """The model of that name; a local file reads in large pieces, since nothing here is cancelled."""
+    chosen = settings.load()
+    named = models.parse(name, chosen)
+    if isinstance(named, models.LocalName) and named.path.exists():
+        return LocalModel(named.path, threads=chosen.threads, context=4096, batch=256)
+    return models.make(named, Limiter)
+
+
+async def run(sets: Sequence[QuestionSet], names: Sequence[str], model: Model, most: int) -> None:
     """Ask every question with every configuration that has not answered it yet."""
-    model = models.make(models.parse(model_name, settings.load()), Limiter)
+    asking = Remembering(model, RUNS / "calls.jsonl")
     for questions in sets:
-        source = LibrarySource(Library.open(questions.library))
+        engine = Engine(asking, LibrarySource(Library.open(questions.library)))
         for name in names:
             file = RUNS / questions.name / f"{name.replace(' ', '_')}.jsonl"
             file.parent.mkdir(parents=True, exist_ok=True)
             done = {row["id"] for row in rows(questions.name, name)}
             for question in [q for q in questions.questions[:most] if q["id"] not in done]:
-                row = await ask(Engine(model, source), question, name)
+                asking.cpu = asking.seconds = 0.0
+                row = await ask(engine, question, name) | {"cpu": asking.cpu, "seconds": asking.seconds}
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-                print(
-                    f"{questions.name} {name:24} {row['em']:.0f} {row['f1']:.2f} {row['cpu']:5.1f} s  {row['answer']!r} ({row['gold'][0]})",
-                    flush=True,
-                )
-    await model.aclose()
+                scores = f"{row['em']:.0f} {row['f1']:.2f} {row['cpu']:5.1f} s"
+                print(f"{questions.name} {name:24} {scores}  {row['answer']!r} ({row['gold'][0]})", flush=True)
+    await asking.aclose()
 
 
 async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[str, Any]:
     """One question, one configuration: the row that is kept."""
     strategy, params = CONFIGURATIONS[name]
-    began, cpu = time.perf_counter(), cpu_seconds()
     answer: Answer = await engine.run(
         TABLE[strategy].flow(question["question"], **params), question=question["question"]
     )
@@ -124,8 +173,6 @@ async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[st
         "read": answer.usage.read,
         "cached": answer.usage.cached,
         "written": answer.usage.written,
-        "seconds": time.perf_counter() - began,
-        "cpu": cpu_seconds() - cpu,
         "confidence": answer.confidence,
         "type": question.get("type", ""),
         "note": answer.note,
@@ -195,7 +242,9 @@ def main() -> None:
         print("\n\n".join(report(name, names) for name in given.sets))
         return
     with tempfile.TemporaryDirectory() as scratch:
-        asyncio.run(run([question_set(name, Path(scratch)) for name in given.sets], names, given.model, given.most))
+        asyncio.run(
+            run([question_set(name, Path(scratch)) for name in given.sets], names, opened(given.model), given.most)
+        )
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ class LocalModel:
     The process is started by the first call and again after a crash; `aclose`, the end of this process, even by
     kill -9, end it. `context` is the window in tokens of each of the `slots`, which are the calls that can be in
     flight at once (others queue) and the prompts whose prefix is kept. `threads` defaults to the physical cores.
+    `batch` is how many prompt tokens are read in one go: more are cheaper to read, fewer are sooner cancelled (the
+    default takes half a second).
 
     Shapes: `Choice`, `Grammar` and `Verbatim` become grammars; with `Json` the schema alone ends the reply, and stop
     texts are not used. A summed log-probability is that of the model unconstrained. At a temperature above 0 the
@@ -45,12 +47,20 @@ class LocalModel:
     """
 
     def __init__(
-        self, path: Path, *, name: str | None = None, threads: int | None = None, context: int = 8192, slots: int = 2
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        threads: int | None = None,
+        context: int = 8192,
+        slots: int = 2,
+        batch: int | None = None,
     ) -> None:
         self._path = Path(path)
         self._name = name or f"local:{self._path.stem}"
         self._threads = threads or usable_cores()
         self._context = context
+        self._batch = batch
         self._slots = Slots(slots)
         self._gate: RunVar[anyio.Semaphore] = RunVar("sleuth_local_model_gate")
         self._child: Child | None = None
@@ -211,7 +221,7 @@ class LocalModel:
                 threads=self._threads,
                 context=self._context,
                 slots=len(self._slots),
-                batch=_batch(size, self._threads),
+                batch=self._batch or _batch(size, self._threads),
             )
             weakref.finalize(self, child.kill)
             self._slots.clear()

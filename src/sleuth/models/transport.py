@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import httpx2 as http
 import openai
-
-try:
-    import httpx2 as http
-except ImportError:  # openai before 3.0 stands on httpx
-    import httpx as http  # type: ignore[no-redef]
 
 Response = http.Response
 

@@ -11,7 +11,7 @@ from sleuth.guards.evidence import recorded
 from sleuth.guards.outcome import concluded, unanswered
 from sleuth.guards.searching import Looked, look_up
 from sleuth.guards.timing import Clock
-from sleuth.strategies.reader import UNSURE, concluded_by, head, pooled, settled, sureness
+from sleuth.strategies.reader import UNSURE, affordable, concluded_by, head, pooled, settled, sureness
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Hop, Strategy
 from sleuth.verbs import note
@@ -40,7 +40,9 @@ def _flow(question: str, t: Transcript, pairs: int, unsure: float) -> Flow[Answe
         if best.logprob is None or best.logprob >= unsure or not more:
             break
         yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
-        reading = yield from settled(question, t, clock, more)
+        reading = yield from affordable(settled(question, t, clock, more))
+        if reading is None:
+            return concluded_by(t, best, "budget")
         best = max(best, reading, key=sureness)
     return concluded_by(t, best, "confident" if sureness(best) >= unsure else "final_answer")
 

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sleuth.errors import BadReply, SourceError
+from sleuth.errors import BadReply, BudgetExceeded, SourceError
 from sleuth.guards.citations import cite, defuse
 from sleuth.guards.evidence import recorded, snippet
 from sleuth.guards.outcome import answered, concluded, unanswered
 from sleuth.guards.scaffold import numbered, unwrapped
-from sleuth.guards.searching import look_up
 from sleuth.guards.timing import Clock
 from sleuth.strategies.reader import concluded_by, settled_from_hops
 from sleuth.strategies.trajectories import QUESTION_ANSWERING, rendered
@@ -105,7 +104,7 @@ def react(
     steps: int = 7,
     calls: Literal["one", "two"] = "one",
     reader: bool = True,
-    k: int = 4,
+    k: int = 3,
     examples: str = EXAMPLES,
     instructions: str = INSTRUCTIONS,
 ) -> Flow[Answer]:
@@ -120,23 +119,26 @@ def react(
 def _flow(question: str, t: Transcript, steps: int, calls: str, reader: bool, k: int) -> Flow[Answer]:
     if reader:
         try:
-            _, ended = yield from _loop(t, steps, calls, Desk(), wide=True)
+            _, ended = yield from _loop(t, steps, calls, closing=False)
         except BadReply as bad:
             yield from note("unparsable", str(bad))
             ended = "unparsable"
+        except BudgetExceeded as short:
+            yield from note("budget", str(short))
+            ended = "budget"
         return (yield from _read(question, t, k, ended))
-    finish, ended = yield from _loop(t, steps, calls, Desk(), wide=False)
+    finish, ended = yield from _loop(t, steps, calls, closing=True)
     if finish is None:
         return unanswered(t, ended, note="The loop ended without Finish[...].")
     quote = cite(finish, list(t.pool.values()), context=question)
     return answered(t, finish, final=(quote,) if quote else ())
 
 
-def _loop(t: Transcript, steps: int, calls: str, desk: Desk, *, wide: bool) -> Flow[tuple[str | None, Why]]:
-    """Think, act, observe; ends with the finished answer, or None and why."""
-    warned = False
+def _loop(t: Transcript, steps: int, calls: str, *, closing: bool) -> Flow[tuple[str | None, Why]]:
+    """Think, act, observe; ends with the finished answer, or None and why. `closing`: its last step may write the answer."""
+    desk, warned = Desk(), False
     for n in range(1, steps + 1):
-        action = yield from _step(t, n, calls, closing=n == steps)
+        action = yield from _step(t, n, calls, closing=closing and n == steps)
         if action.name == "finish":
             return action.argument, "final_answer"
         repeated = t.repeats("action", str(action)) and not (action.name == "lookup" and desk.at < len(desk.results))
@@ -147,7 +149,7 @@ def _loop(t: Transcript, steps: int, calls: str, desk: Desk, *, wide: bool) -> F
             seen = "You have already done this. Do something else."
             yield from note("repeat_told", str(action))
         elif action.name == "search":
-            seen = yield from _search(t, action.argument, desk, wide)
+            seen = yield from _search(t, action.argument, desk)
         else:
             seen = _look_up(desk, action.argument)
             yield from _looked_up(t, action.argument, seen, desk)
@@ -179,8 +181,8 @@ def _step(t: Transcript, n: int, calls: str, *, closing: bool) -> Flow[Action]:
     return action
 
 
-def _search(t: Transcript, entity: str, desk: Desk, wide: bool) -> Flow[str]:
-    """The page's first five sentences, or the five most similar titles. `wide` shows the best passage beside those."""
+def _search(t: Transcript, entity: str, desk: Desk) -> Flow[str]:
+    """The page's first five sentences, or the five most similar titles."""
     try:
         page = yield from open_page(entity)
     except SourceError:
@@ -193,14 +195,7 @@ def _search(t: Transcript, entity: str, desk: Desk, wide: bool) -> Flow[str]:
         return seen
     listed = ", ".join(repr(title) for title in page.titles)
     seen = f"Could not find [{entity}]. Similar: [{listed}]"
-    if not wide:
-        yield from recorded(t, Hop(f"Search[{entity}]", entity, seen, "nothing"))
-        return seen
-    looked = yield from look_up(entity, 1)
-    t.shown(looked.passages)
-    if looked.passages:
-        seen += f" Best passage: {looked.passages[0].title}: {looked.passages[0].text}"
-    yield from _found(t, "search", entity, seen, looked.passages)
+    yield from recorded(t, Hop(f"Search[{entity}]", entity, seen, "nothing"))
     return seen
 
 

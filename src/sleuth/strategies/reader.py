@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sleuth.errors import BadReply
+from sleuth.errors import BadReply, BudgetExceeded
 from sleuth.guards.citations import cite, defuse
 from sleuth.guards.outcome import answered
 from sleuth.guards.scaffold import label, unwrapped
@@ -112,15 +112,23 @@ def read_answer(
     text = parse(reply.text)
     if not text:
         raise BadReply("The model's short answer is empty.", reply=reply.text)
-    return Reading(text, tuple(passages), cite(text, passages, context=question), reply.logprob)
+    told = reply.logprob is not None and not math.isnan(reply.logprob)
+    return Reading(text, tuple(passages), cite(text, passages, context=question), reply.logprob if told else None)
 
 
 def settled(question: str, t: Transcript, clock: Clock, passages: Sequence[Passage]) -> Flow[Reading]:
-    """Read the passages; where a date is known and speaks against the answer, read again (at most three times in all)."""
+    """Read the passages; where a date is known and speaks against the answer, read again (at most three times in all).
+
+    Raises `BudgetExceeded` for the first reading only: later ones are left out where the budget does not reach.
+    """
     t.shown(passages)
     readings: list[Reading] = []
     for asked, shown in clock.readings(question, passages):
-        readings.append((yield from read_answer(asked, shown)))
+        attempt = read_answer(asked, shown)
+        reading = (yield from affordable(attempt)) if readings else (yield from attempt)
+        if reading is None:
+            break
+        readings.append(reading)
         yield from note(
             "read", readings[-1].text, logprob=readings[-1].logprob, question=asked, passages=[p.id for p in shown]
         )
@@ -145,7 +153,17 @@ def settled_from_hops(question: str, t: Transcript, clock: Clock, k: int, unsure
     if clock.when or best.logprob is None or best.logprob >= unsure or {p.id for p in passages} <= {p.id for p in pair}:
         return best
     yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
-    return max(best, (yield from settled(question, t, clock, pair)), key=sureness)
+    again = yield from affordable(settled(question, t, clock, pair))
+    return max(best, again, key=sureness) if again else best
+
+
+def affordable(reading: Flow[Reading]) -> Flow[Reading | None]:
+    """A further reading beside one that is there; None, and a note, where the budget does not reach for it."""
+    try:
+        return (yield from reading)
+    except BudgetExceeded as short:
+        yield from note("budget", str(short))
+        return None
 
 
 def sureness(reading: Reading) -> float:

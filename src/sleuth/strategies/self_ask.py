@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sleuth.errors import BadReply
+from sleuth.errors import BadReply, BudgetExceeded
 from sleuth.guards.citations import defuse
 from sleuth.guards.evidence import recorded, said, snippet
 from sleuth.guards.outcome import answered, concluded, unanswered
@@ -21,7 +21,7 @@ from sleuth.guards.searching import NOTHING, Looked, look_up
 from sleuth.guards.timing import Clock, says_no_more
 from sleuth.strategies.reader import concluded_by, pooled, read_answer, settled_from_hops
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Passage, Strategy
+from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Passage, Strategy, Why
 from sleuth.verbs import generate, note
 
 INSTRUCTIONS = (
@@ -129,7 +129,7 @@ def self_ask(
     reader: bool = True,
     follow_ups: int = 4,
     intermediate: Literal["snippet", "model"] = "snippet",
-    k: int = 4,
+    k: int = 3,
     example: str | None = None,
     instructions: str = INSTRUCTIONS,
 ) -> Flow[Answer]:
@@ -200,8 +200,21 @@ def _answered_hop(
 
 
 def _planning_hops(question: str, t: Transcript, follow_ups: int, intermediate: str, k: int) -> Flow[Answer]:
-    """The default setting: hops plan the retrieval, one short-answer call over the pooled passages answers."""
+    """The default setting: hops plan the retrieval, one short-answer call over the pooled passages answers.
+
+    Where the budget does not reach for another hop, the answer is read from what was found: its price was held back.
+    """
     clock = Clock(question)
+    ended: Why = "final_answer"
+    try:
+        yield from _hops(question, t, clock, follow_ups, intermediate)
+    except BudgetExceeded as short:
+        yield from note("budget", str(short))
+        ended = "budget"
+    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)), ended)
+
+
+def _hops(question: str, t: Transcript, clock: Clock, follow_ups: int, intermediate: str) -> Flow[None]:
     while len(t.hops) < follow_ups:
         follow_up = yield from _next_follow_up(question, t, clock)
         if not follow_up:
@@ -212,7 +225,6 @@ def _planning_hops(question: str, t: Transcript, follow_ups: int, intermediate: 
         t.shown(looked.passages)
         yield from _answered_hop(t, follow_up, query, looked, seen, intermediate, clock.when)
         yield from clock.heard(looked.passages)
-    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)))
 
 
 def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
