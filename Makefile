@@ -7,7 +7,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 QUESTION ?= Who was US president when the Eiffel Tower was completed?
-LOCK   := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate \
+LOCK   := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet
 
 .PHONY: demo test check format unit slow docs lock clean
@@ -18,9 +18,10 @@ demo: $(VENV)/.demo
 	$(BIN)/sleuth ask --strategy self-ask "$(QUESTION)"
 
 # Without the models (no network, no disk space) the tests that need them are skipped, and the summary says so.
-test: check
+test: $(VENV)/.dev
 	-$(BIN)/sleuth models pull
 	-$(BIN)/sleuth models pull smollm2-135m
+	$(MAKE) check
 	$(BIN)/python -m pytest tests
 
 check: $(VENV)/.dev

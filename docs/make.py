@@ -26,6 +26,7 @@ from typing import Any, get_args
 from rich.console import Console
 
 from sleuth import errors, events, types
+from sleuth.app.settings import PREFIX, Settings
 from sleuth.app.strategies import accepted
 from sleuth.cli.answers import cost
 from sleuth.cli.entry import build
@@ -111,8 +112,9 @@ def strategies_table() -> str:
     rows = []
     for each in TABLE.values():
         default = " (default)" if each.card.name == DEFAULT else ""
-        rows.append((f"`{each.card.name}`{default}", each.card.summary, each.card.calls, each.card.cost))
-    return table(("strategy", "what it does", "model calls", "cost"), rows)
+        most = str(each.most_calls(each.settings["default"]))
+        rows.append((f"`{each.card.name}`{default}", each.card.summary, each.card.calls, most))
+    return table(("strategy", "what it does", "model calls", "never more than"), rows)
 
 
 def cards() -> str:
@@ -131,7 +133,7 @@ def card(strategy: Strategy) -> str:
         ("autonomy, cost, latency", f"{about.autonomy}, {about.cost}, {about.latency}"),
         ("model calls", about.calls),
         ("parameters", ", ".join(f"`{p.name}={shown(p.default)}`" for p in accepted(strategy).values())),
-        *((f"setting `{name}`", settings(values)) for name, values in strategy.settings.items()),
+        *((f"setting `{name}`", settings(strategy, values)) for name, values in strategy.settings.items()),
     )
     return "\n".join(
         [
@@ -144,9 +146,10 @@ def card(strategy: Strategy) -> str:
     )
 
 
-def settings(values: Mapping[str, Any]) -> str:
-    """A named set of parameters."""
-    return ", ".join(f"`{key}={shown(value)}`" for key, value in values.items()) or "the parameters as they are"
+def settings(strategy: Strategy, values: Mapping[str, Any]) -> str:
+    """A named set of parameters, and the most model calls it makes."""
+    told = ", ".join(f"`{key}={shown(value)}`" for key, value in values.items()) or "the parameters as they are"
+    return f"{told}; model calls: {strategy.most_calls(values)} at most"
 
 
 def shown(value: object) -> str:
@@ -169,16 +172,17 @@ def help_pages() -> str:
 
 def commands() -> list[tuple[str, ...]]:
     """The words of every command and group, the application itself first."""
-    app, found = build(), [()]
+    app = build()
+    found: list[tuple[str, ...]] = [()]
     for name in (name for name in app if not name.startswith("-")):
         found.append((name,))
         found += [(name, inner) for inner in app[name] if not inner.startswith("-")]
-    return found  # type: ignore[return-value]
+    return found
 
 
 def bodies() -> str:
     """The kinds of event, from their docstrings."""
-    kinds = [kind for kind in get_args(events.Body) if dataclasses.is_dataclass(kind)]
+    kinds: tuple[type, ...] = get_args(events.Body)
     return table(("body", "fields", "meaning"), [(f"`{k.__name__}`", fields(k), prose(k)) for k in kinds])
 
 
@@ -190,12 +194,21 @@ def requests() -> str:
 
 def fields(kind: type) -> str:
     """The names of a dataclass's fields."""
-    return ", ".join(f"`{field.name}`" for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+    return ", ".join(f"`{field.name}`" for field in dataclasses.fields(kind))
 
 
 def prose(thing: object) -> str:
     """A docstring as one line of Markdown, its double backticks made single."""
     return " ".join((inspect.getdoc(thing) or "").split()).replace("``", "`").replace("|", "\\|")
+
+
+def settings_table() -> str:
+    """Every setting with its variable and default, and what they mean."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default_factory or field.default is None else f"`{json.dumps(field.default)}`"
+        rows.append((f"`{name}`", f"`{PREFIX}{name.upper()}`", default))
+    return f"{table(('setting', 'variable', 'default'), rows)}\n{prose(Settings)}\n"
 
 
 def error_tree() -> str:
@@ -218,6 +231,7 @@ SECTIONS: Mapping[str, Callable[[], str]] = {
     "bodies": bodies,
     "requests": requests,
     "errors": error_tree,
+    "settings": settings_table,
     "notes": kinds(NOTES),
     "attempts": kinds(ATTEMPTS),
     "ended": kinds(ENDED),
@@ -350,9 +364,7 @@ def pages() -> dict[Path, str]:
 
 def stale() -> list[Path]:
     """Generated files that differ from what they should be."""
-    return [
-        path for path, text in pages().items() if not path.is_file() or path.read_text(encoding="utf-8") != text
-    ]
+    return [path for path, text in pages().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
 
 
 def written_kinds(function: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Fixtures for every test: the embedded model's files, and the network closed where it must be."""
+"""Fixtures for every test: the embedded model's files, one loaded model, and the network closed where it must be."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import importlib.util
 import ipaddress
 import os
 import socket
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import platformdirs
 import pytest
 
+if TYPE_CHECKING:
+    from sleuth.models.local import LocalModel
+
 # read here, before a test gives itself an environment of its own
 MODELS = Path(
-    os.environ.get("SLEUTH_MODELS")
+    os.environ.get("SLEUTH_TEST_MODELS")
     or Path(os.environ.get("SLEUTH_HOME") or platformdirs.user_data_path("sleuth", appauthor=False)) / "models"
 )
+WANTING = "for want of a model: "
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +34,40 @@ def model_file() -> Callable[[str], Path]:
     def find(name: str) -> Path:
         path = MODELS / CATALOGUE[name].file
         if importlib.util.find_spec("xllamacpp") is None:
-            pytest.skip("xllamacpp is not installed (extra `local`)")
+            pytest.skip(f"{WANTING}xllamacpp is not installed (extra `local`)")
         if not path.is_file():
-            pytest.skip(f"{path} is missing: sleuth models pull {name}, or name its folder in SLEUTH_MODELS")
+            pytest.skip(
+                f"{WANTING}{path} is missing (sleuth models pull {name}, or name its folder in SLEUTH_TEST_MODELS)"
+            )
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def embedded(model_file: Callable[[str], Path]) -> Iterator[LocalModel]:
+    """The default model, loaded once for all the tests that only ask it."""
+    from sleuth.models.local import LocalModel
+
+    model = LocalModel(model_file("qwen2.5-coder-1.5b"), context=4096)
+    yield model
+    anyio.run(model.aclose)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests were skipped for want of a model: a run without them has not tested everything."""
+    reports = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and WANTING in report.longrepr[2]
+    ]
+    if not reports:
+        return
+    terminalreporter.section(f"{len(reports)} tests skipped for want of a model")
+    for reason, number in Counter(report.longrepr[2].partition(WANTING)[2] for report in reports).items():
+        terminalreporter.line(f"{number}: {reason}")
+    for report in reports:
+        terminalreporter.line(f"  {report.nodeid}")
 
 
 @pytest.fixture(autouse=True)

@@ -35,12 +35,6 @@ def little(model_file: Callable[[str], Path]) -> Iterator[LocalModel]:
     yield from opened(model_file("smollm2-135m"), 2048)
 
 
-@pytest.fixture(scope="module")
-def real(model_file: Callable[[str], Path]) -> Iterator[LocalModel]:
-    """The default model."""
-    yield from opened(model_file("qwen2.5-coder-1.5b"), 2048)
-
-
 def opened(path: Path, context: int) -> Iterator[LocalModel]:
     model = LocalModel(path, context=context)
     yield model
@@ -152,7 +146,7 @@ def test_a_grammar_is_kept(little: LocalModel) -> None:
     assert reply.text.strip().isdigit()
 
 
-def test_json_fits_its_schema_and_a_line_break_does_not_cut_it(real: LocalModel) -> None:
+def test_json_fits_its_schema_and_a_line_break_does_not_cut_it(embedded: LocalModel) -> None:
     schema = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "year": {"type": "integer"}},
@@ -160,17 +154,17 @@ def test_json_fits_its_schema_and_a_line_break_does_not_cut_it(real: LocalModel)
         "additionalProperties": False,
     }
     reply = ask(
-        real, "The tower was completed in 1889. As JSON:\n", shape=Json(json.dumps(schema)), stop=("\n",), max_tokens=80
+        embedded, "The tower was completed in 1889. As JSON:\n", shape=Json(json.dumps(schema)), stop=("\n",), max_tokens=80
     )
     assert reply.finish == "end"
     assert json.loads(reply.text)["year"] == 1889
     assert "\n" not in reply.text
 
 
-def test_a_verbatim_reply_stands_in_the_text(real: LocalModel) -> None:
+def test_a_verbatim_reply_stands_in_the_text(embedded: LocalModel) -> None:
     text = 'The tower, called "La Dame de Fer", was completed in 1889 by the company of Gustave Eiffel.'
     prompt = f"{text}\nQuestion: Whose company completed the tower?\nAnswer: the company of"
-    reply = ask(real, prompt, shape=Verbatim(text), stop=("\n",), max_tokens=20)
+    reply = ask(embedded, prompt, shape=Verbatim(text), stop=("\n",), max_tokens=20)
     assert reply.text.strip() in text
     assert "Gustave Eiffel" in reply.text
     assert reply.finish in ("label", "end")

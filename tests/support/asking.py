@@ -27,6 +27,11 @@ def ask(reply: str = "1889", delay: float = 0.0) -> str:
     ).text
 
 
+def once() -> None:
+    """Ask and end."""
+    print(ask())
+
+
 def fork() -> None:
     """Ask, fork, ask in the child (which ends as programs do), ask in the parent."""
     print("parent", ask("before"), flush=True)
@@ -57,4 +62,4 @@ def wait() -> None:
 
 
 if __name__ == "__main__":
-    {"fork": fork, "pool": pool, "wait": wait, "ask": lambda: print(ask())}[sys.argv[1]]()
+    {"fork": fork, "pool": pool, "wait": wait, "once": once}[sys.argv[1]]()

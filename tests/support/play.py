@@ -45,6 +45,7 @@ def play(
     budget: Budget = Budget(),
 ) -> Play:
     """Drive the flow to its answer; replies come in order, searches from `answers`, pages from `pages`."""
-    script, shelf, events = Script(list(replies)), Shelf(answers=answers, pages=pages or {}), []
+    script, shelf = Script(list(replies)), Shelf(answers=answers, pages=pages or {})
+    events: list[Event] = []
     answer = anyio.run(Engine(script, shelf, sinks=[events.append], budget=budget).run, flow)
     return Play(answer, script.requests, shelf.requests, events)

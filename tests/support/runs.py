@@ -39,7 +39,8 @@ class Told:
         return self.bodies(Failed)
 
     def closing(self) -> Answer:
-        return self.bodies(Closed)[0].answer
+        answer: Answer = self.bodies(Closed)[0].answer
+        return answer
 
     def attempts(self) -> list[Attempt]:
         return self.bodies(Attempt)

@@ -160,7 +160,7 @@ def named_in_sample() -> set[str]:
 
 def made_up(text: str) -> set[str]:
     """The names of a prompt: several words with capitals, or one in the midst of a sentence."""
-    return set(_NAME.findall(text)) | set(_INSIDE.findall(text)) - _LABELS
+    return set(_NAME.findall(text)) | set(_INSIDE.findall(_NAME.sub("...", text))) - _LABELS
 
 
 def clashes(names: Iterable[str], text: str) -> list[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.play import play
 
+from sleuth.engine import Engine
+from sleuth.errors import SourceError
+from sleuth.models.script import Script
+from sleuth.sources.shelf import Shelf
 from sleuth.strategies.react import Action, head, parse_action, parse_step, react
 
 QUESTION = "How high does the region reach that the eastern sector of the Colorado orogeny extends into?"
@@ -60,7 +65,86 @@ def test_lookup_gives_the_next_sentence_each_time_and_then_no_more_results():
         "Observation 3: (Result 2 / 2) The eastern sector is also called the Central Plains orogeny.\n"
         in run.prompts[-1]
     )
-    assert "Observation 4: No more results.\n" in run.prompts[-1] or "already done this" in run.prompts[-1]
+    assert "Observation 4: No more results.\n" in run.prompts[-1]
+    assert run.answer.text == "x"
+
+
+def test_a_lookup_after_no_more_results_is_a_repeat():
+    looks = [step(n, "b", "Lookup[eastern sector]") for n in range(2, 8)]
+    run = play(paper(), [step(1, "a", "Search[Colorado orogeny]"), *looks], {}, PAGES)
+    assert "Observation 5: You have already done this." in run.prompts[-1]
+    assert (run.answer.ended, len(run.requests)) == ("repeated", 6)
+
+
+def test_the_same_lookup_on_another_page_is_no_repeat():
+    pages = {"Ada Tell": "Ada Tell was born in Brenn.", "Jon Rook": "Jon Rook was born in Orl."}
+    actions = ["Search[Ada Tell]", "Lookup[born]", "Search[Jon Rook]", "Lookup[born]", "Finish[no]"]
+    run = play(paper(), [step(n, "a", action) for n, action in enumerate(actions, 1)], {}, pages)
+    assert "Observation 4: (Result 1 / 1) Jon Rook was born in Orl.\n" in run.prompts[-1]
+
+
+def test_a_lookup_that_finds_nothing_says_so_at_once():
+    actions = ["Search[Colorado orogeny]", "Lookup[ocean]", "Finish[no]"]
+    run = play(paper(), [step(n, "a", action) for n, action in enumerate(actions, 1)], {}, PAGES)
+    assert "Observation 2: No more results.\n" in run.prompts[-1]
+
+
+def test_five_similar_titles_are_offered_and_no_more():
+    pages = {f"Plain {n}": "Flat." for n in range(8)}
+    run = play(paper(), [step(1, "a", "Search[Plain]"), step(2, "b", "Finish[x]")], {}, pages)
+    assert run.prompts[-1].rsplit("Similar: [", 1)[1].split("]")[0].count("'Plain ") == 5
+
+
+def test_a_page_that_cannot_be_had_is_tried_once_more():
+    class Frail(Shelf):
+        async def open(self, request, *, report):
+            found = await super().open(request, report=report)
+            if len(self.requests) == 1:
+                raise SourceError("down")
+            return found
+
+    shelf = Frail(PAGES)
+    script = Script([step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Finish[x]")])
+    answer = anyio.run(Engine(script, shelf).run, paper())
+    assert (answer.text, len(shelf.requests)) == ("x", 2)
+
+
+def test_what_was_found_is_cited_and_every_step_is_noted():
+    actions = ["Search[Colorado orogeny]", "Lookup[eastern sector]", "Finish[High Plains]"]
+    run = play(paper(), [step(n, f"t{n}", action) for n, action in enumerate(actions, 1)], {}, PAGES)
+    assert [n.text for n in run.notes("thought")] == ["t1", "t2", "t3"]
+    assert [n.text for n in run.notes("action")] == actions
+    assert [n.text for n in run.notes("hop")] == actions[:2]
+    assert "The eastern sector extends into the High Plains." in [c.quote for c in run.answer.citations]
+    assert all(c.verified for c in run.answer.citations)
+
+
+DEFAULT_REPLIES = [step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Finish[wrong]")]
+
+
+def test_in_the_default_setting_the_loop_finds_and_a_reading_answers():
+    run = play(react(QUESTION), [*DEFAULT_REPLIES, "7,000 feet"], {}, PAGES)
+    assert (run.answer.text, run.answer.ended) == ("7,000 feet", "final_answer")
+    assert [(r.role, r.closing) for r in run.requests] == [("plan", False), ("plan", False), ("read", True)]
+    assert {p.title for p in run.answer.read} >= {"Colorado orogeny"}
+
+
+@pytest.mark.parametrize(
+    ("replies", "ended"),
+    [
+        (["I know nothing.", "Still nothing."], "unparsable"),
+        ([step(n, "a", "Search[Colorado orogeny]") for n in (1, 2, 3)], "repeated"),
+    ],
+)
+def test_in_the_default_setting_a_loop_that_goes_wrong_still_ends_in_a_reading(replies, ended):
+    run = play(react(QUESTION), [*replies, "7,000 feet"], {}, PAGES)
+    assert (run.answer.text, run.answer.ended) == ("7,000 feet", ended)
+
+
+def test_in_the_default_setting_the_step_limit_still_ends_in_a_reading():
+    replies = [step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Lookup[eastern]"), "7,000 feet"]
+    run = play(react(QUESTION, steps=2), replies, {}, PAGES)
+    assert (run.answer.text, run.answer.ended) == ("7,000 feet", "step_limit")
 
 
 def test_lookup_before_any_search_says_what_to_do():

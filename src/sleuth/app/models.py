@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -71,18 +72,19 @@ def parse(text: str, settings: Settings) -> LocalName | RemoteName:
 
 
 def make(named: LocalName | RemoteName, limiter: Callable[[], Limiter]) -> Model:
-    """The model itself; a local file that is not there yet is fetched when it is first used.
+    """The model itself; a local file that is not there yet is fetched when it is first used, and its checksum looked at.
 
     A server's model retries what may pass, and shares the `limiter` of its server.
     """
     if isinstance(named, RemoteName):
         return _remote(named, limiter())
     file = named.file
-    if file is None or named.path.is_file():
+    if file is None:
         return _loaded(named)
+    there = named.path.is_file()
     return Fetched(
         f"local:{named.path.stem}",
-        fetch=lambda report: fetched(file, named.path.parent, report),
+        fetch=lambda report: checked(file, named.path, report) if there else fetched(file, named.path.parent, report),
         load=lambda: _loaded(named),
     )
 
@@ -156,6 +158,21 @@ async def fetched(file: ModelFile, folder: Path, report: Report) -> Path:
     return await fetch(file, folder, progress=progress)
 
 
+async def checked(file: ModelFile, path: Path, report: Report) -> None:
+    """See that a catalogue file has its checksum (once, while it stays as it is). Raises `DownloadError`."""
+    from sleuth.models.files import check
+
+    told = False
+
+    def progress(done: int, total: int, what: str) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            report("load", f"{what} {path.name} (once)", path=str(path), bytes=total)
+
+    await check(path, file, progress=progress)
+
+
 def announcement(file: ModelFile, folder: Path) -> str:
     """What will be fetched, how much, from where and to where: said before it is."""
     return (
@@ -175,13 +192,31 @@ def _silent(kind: str, text: str, **data: object) -> None:
 
 def _server(text: str, settings: Settings) -> RemoteName:
     base, _, name = text.partition("#")
+    _check_address(base, "The model's address")
     if not name:
         raise BadInput(f"'{text}' names a server, but no model.", hint="Write http://HOST/v1#NAME.")
     return RemoteName(name, base, secret("SLEUTH_API_KEY") or "none", _prices(settings))
 
 
+def _check_address(base: str, what: str) -> None:
+    """Refuse what is no address, and keys in one: it stands in the trace. Never says the address itself."""
+    hint = "Write http://HOST:PORT/v1#NAME."
+    try:
+        parts = urlsplit(base)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        raise BadInput(f"{what} cannot be read: {error}.", hint=hint) from error
+    if parts.username is not None or parts.password is not None or parts.query:
+        key = "Put a key into the environment: SLEUTH_API_KEY, or OPENAI_API_KEY for openai:NAME."
+        raise BadInput(f"{what} holds a user, a password or a query, and it would stand in the trace.", hint=key)
+    if parts.scheme not in ("http", "https") or not host or port == 0:
+        raise BadInput(f"{what} names no server.", hint=hint)
+
+
 def _openai(name: str, settings: Settings) -> RemoteName:
     key, base = secret("OPENAI_API_KEY"), secret("OPENAI_BASE_URL")
+    if base:
+        _check_address(base, "The address in OPENAI_BASE_URL")
     if not key:
         raise BadInput(
             f"The model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set.",
@@ -193,6 +228,7 @@ def _openai(name: str, settings: Settings) -> RemoteName:
 def _ollama_url() -> str:
     host = secret("OLLAMA_HOST") or OLLAMA
     host = host if "://" in host else f"http://{host}"
+    _check_address(host, "The address in OLLAMA_HOST")
     return f"{host.rstrip('/')}/v1"
 
 

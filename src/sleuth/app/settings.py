@@ -35,7 +35,9 @@ class Settings(BaseSettings):
     one behind a server.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, validate_default=False)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, validate_default=False
+    )
 
     home: Path = Field(default_factory=_home)
     strategy: str = DEFAULT
@@ -98,7 +100,19 @@ def load(**given: Any) -> Settings:
         settings = Settings(**arguments)
     except ValidationError as error:
         raise BadInput(_said(error, arguments), hint="Correct it and try again.") from error
-    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+    return settings.model_copy(update={"home": _folder(settings.home)})
+
+
+def _folder(home: Path) -> Path:
+    """The home as a whole path. Raises `BadInput` when it cannot be a folder."""
+    try:
+        path = home.expanduser().absolute()
+        blocked = next((each for each in (path, *path.parents) if each.exists() and not each.is_dir()), None)
+    except (RuntimeError, ValueError, OSError) as error:  # no such user; a NUL; a name too long; no access
+        raise BadInput(f"The home folder {home} cannot be used: {error}.", hint="Name another in SLEUTH_HOME.") from error
+    if blocked is not None:
+        raise BadInput(f"The home folder {path} cannot be used: {blocked} is a file.", hint="Name another in SLEUTH_HOME.")
+    return path
 
 
 def files_read() -> list[Path]:
@@ -109,8 +123,17 @@ def files_read() -> list[Path]:
 
 
 def secret(*names: str) -> str | None:
-    """The first of these environment variables that is set: for keys, which stand nowhere else."""
-    return next((os.environ[name] for name in names if os.environ.get(name)), None)
+    """The first of these environment variables that is set: for keys, which stand nowhere else.
+
+    Spaces and line ends around it are dropped. Raises `BadInput` for one that no HTTP header can carry; it is not shown.
+    """
+    for name in names:
+        value = os.environ.get(name, "").strip()
+        if value and not (value.isascii() and value.isprintable()):
+            raise BadInput(f"{name} holds a character that cannot be sent.", hint="Set it again, by copy and paste.")
+        if value:
+            return value
+    return None
 
 
 def _project_file() -> Path | None:

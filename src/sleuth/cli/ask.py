@@ -16,7 +16,7 @@ from sleuth.errors import BadInput
 EXAMPLE = """\
 Examples:
   sleuth ask "Who was US president when the Eiffel Tower was completed?"
-  sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6 --param k=3"""
+  sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6"""
 
 
 def add_to(app: App) -> None:

@@ -14,6 +14,9 @@ from sleuth.guards.moments import Moment, iso, scan
 from sleuth.guards.text import Span, Word, find, forms, sentences, stems, words
 from sleuth.types import Citation, Passage
 
+MOST_CLAIM = 2_000
+"""Characters of a claim, at most: a longer one is no short answer, and stands in no passage."""
+
 __all__ = ["LABELS", "cite", "contradicts", "defuse", "original_span", "says", "undefuse", "verify"]
 
 
@@ -34,6 +37,8 @@ def cite(claim: str, passages: Iterable[Passage], *, context: str = "") -> Citat
     taken, then the shortest. Failing that, in a passage whose title holds the claim, a sentence with the claim's last
     word ("Harrison took office ..." under "Benjamin Harrison"). The quote is a verbatim run of the passage's text.
     """
+    if len(claim) > MOST_CLAIM:
+        return None
     wanted = stems(context) - stems(claim)
     found = [candidate for at, passage in enumerate(passages) for candidate in _candidates(claim, passage, wanted, at)]
     if not found:
@@ -53,7 +58,7 @@ def verify(citation: Citation, passages: Iterable[Passage]) -> Citation:
 
 def says(text: str, claim: str) -> bool:
     """Does the text contain the claim word for word, in the sense of `cite`?"""
-    return _place(claim, text) is not None
+    return len(claim) <= MOST_CLAIM and _place(claim, text) is not None
 
 
 def contradicts(answer: str, passages: Sequence[Passage], when: str, *, about: str = "") -> bool:
@@ -122,7 +127,7 @@ def _dated(date: Moment) -> Word:
 
 
 def _names(title: str, answer: str) -> bool:
-    return find(forms(answer), words(title)) >= 0
+    return len(answer) <= MOST_CLAIM and find(forms(answer), words(title)) >= 0
 
 
 def _naming(answer: str, passage: Passage) -> Iterator[str]:

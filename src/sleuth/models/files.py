@@ -96,6 +96,20 @@ async def fetch(
     return await aside(lambda job: _fetch(job, file, folder, offline, hub_address), progress)
 
 
+async def check(path: Path, file: ModelFile, *, progress: Progress) -> None:
+    """As `verify`, but in a thread, and only once for a file that stays as it is. Raises `DownloadError`."""
+    await aside(lambda job: _check(job, path, file), progress)
+
+
+def _check(job: Job, path: Path, file: ModelFile) -> None:
+    try:
+        if not _seen_right(path, file):
+            _verify(job, path, file)
+            _remember(path, file)
+    except OSError as error:
+        raise DownloadError(f"The model file {path} cannot be read: {error.strerror or error}.") from error
+
+
 def _fetch(job: Job, file: ModelFile, folder: Path, offline: bool, hub_address: str) -> Path:
     target = folder / file.file
     found = target.exists()
@@ -168,11 +182,7 @@ def _there(job: Job, path: Path, file: ModelFile) -> bool:
     """Whether the file is there and right. A damaged one is removed. A checksum once seen right is not taken again."""
     if not path.exists():
         return False
-    try:
-        seen = json.loads(_memory(path).read_text())
-    except (OSError, ValueError):
-        seen = None
-    if seen == _marks(path, file):
+    if _seen_right(path, file):
         return True
     try:
         _verify(job, path, file)
@@ -181,6 +191,13 @@ def _there(job: Job, path: Path, file: ModelFile) -> bool:
         return False
     _remember(path, file)
     return True
+
+
+def _seen_right(path: Path, file: ModelFile) -> bool:
+    try:
+        return bool(json.loads(_memory(path).read_text()) == _marks(path, file))
+    except (OSError, ValueError):
+        return False
 
 
 def _remember(path: Path, file: ModelFile) -> None:

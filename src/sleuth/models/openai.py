@@ -167,7 +167,7 @@ class OpenAIModel:
         """An answer that came in one piece."""
         try:
             answer = json.loads(response.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             refusal = faults.read_refusal(200, response.text, response.headers, self._key)
             if refusal.html:
                 raise faults.answered_html(self._where, 200) from None
@@ -210,7 +210,7 @@ class OpenAIModel:
                 _hand(pieces, growing.add(coming.add(chunk)))
                 if growing.stopped:
                     break
-        except ValueError:
+        except (ValueError, RecursionError):
             raise faults.broken_answer(self._where, "a stream that is not JSON") from None
         if not coming.begun:
             raise faults.broken_answer(self._where, "without a reply (an empty stream)")

@@ -10,6 +10,7 @@ without stop texts it is "end".
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from sleuth.types import Completion, Finish, ToolCall, Usage
 
 _THINKING = re.compile(r"\s*<(think|thinking|thought)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL | re.IGNORECASE)
 _THOUGHT = re.compile(r"(.*?)</(think|thinking|thought)>\s*", re.DOTALL | re.IGNORECASE)
+_LONE = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs: JSON can say them ("\\ud800"), no encoding can write them."""
 _STOP_FIELDS = ("stop_reason", "matched_stop", "stopping_word")
 
 
@@ -225,7 +228,7 @@ def read_choice(choice: Mapping[str, Any]) -> Written:
 def text_of(content: Any) -> str:
     """A content field as text: a string, a list of text parts, or nothing."""
     if isinstance(content, str):
-        return content
+        return _LONE.sub("\ufffd", content)
     if isinstance(content, list):
         return "".join(text_of(part.get("text")) for part in content if isinstance(part, Mapping))
     return ""
@@ -255,8 +258,12 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+_ROUNDED = 1e-3
+"""How far above 0 rounding may lift a log-probability."""
+
+
 def logs_of(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """(token, log-probability) of the written tokens, in either form; () when none are told."""
+    """(token, log-probability) of the written tokens, in either form; () when none are told, or what cannot be one."""
     if not isinstance(logprobs, Mapping):
         return ()
     content = logprobs.get("content")
@@ -264,7 +271,10 @@ def logs_of(logprobs: Any) -> tuple[tuple[str, float], ...]:
         pairs = [(c.get("token"), c.get("logprob")) for c in content if isinstance(c, Mapping)]
     else:
         pairs = list(zip(_list(logprobs.get("tokens")), _list(logprobs.get("token_logprobs")), strict=False))
-    return tuple((str(token), float(value)) for token, value in pairs if isinstance(value, int | float))
+    told = [(str(token), value) for token, value in pairs if isinstance(value, int | float)]
+    if not all(-math.inf < value <= _ROUNDED for _, value in told):
+        return ()
+    return tuple((token, min(float(value), 0.0)) for token, value in told)
 
 
 def summed(logs: Sequence[tuple[str, float]], start: int, end: int, written: str) -> float | None:
@@ -316,13 +326,22 @@ def completion(
 _FINISH: Mapping[str, Finish] = {"label": "label", "end": "end", "limit": "limit"}
 
 
+_MOST_TOKENS = 1 << 53
+"""A larger count is no count, and not every reader of the trace's JSON could hold it."""
+
+
 def tokens_of(usage: Any) -> tuple[int, int, int] | None:
-    """(newly read, read from cache, written) tokens; None when the endpoint does not say."""
-    if not isinstance(usage, Mapping) or not isinstance(usage.get("prompt_tokens"), int):
+    """(newly read, read from cache, written) tokens; None when the endpoint does not say, or says what cannot be."""
+    if not isinstance(usage, Mapping):
         return None
-    read = usage["prompt_tokens"]
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens", 0))
+    if read is None or written is None:
+        return None
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    cached = min(cached, read) if isinstance(cached, int) else 0
-    written = usage.get("completion_tokens")
-    return read - cached, cached, written if isinstance(written, int) else 0
+    told = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
+    cached = min(_count(told) or 0, read)
+    return read - cached, cached, written
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None

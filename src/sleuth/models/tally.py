@@ -12,11 +12,14 @@ from typing import Any
 
 
 class Tally:
-    """Feed it the stream's records with `add`; `logprob` is ready once every one of `unmeasured` is measured."""
+    """Feed it the stream's records with `add`; `logprob` is ready once every one of `unmeasured` is measured.
+
+    A token's log-probability may be None: that is how the server writes NaN, which a damaged model file comes to.
+    """
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
-        self._scored: list[tuple[int, float]] = []
+        self._scored: list[tuple[int, float | None]] = []
         self._lengths: dict[int, int] = {}
         self._texts: list[str] = []
         self._held_back = False
@@ -49,12 +52,14 @@ class Tally:
         self._lengths[token] = size
 
     def logprob(self) -> float | None:
-        """The sum over the tokens that begin inside the text; None unless asked for."""
+        """The sum over the tokens that begin inside the text; None unless asked for, and when one of them is no number."""
         if not self._wanted:
             return None
         total, start, end = 0.0, 0, len(self.text.encode())
         for token, logprob in self._scored:
             if start < end:
+                if logprob is None:
+                    return None
                 total += logprob
             start += self._lengths[token]
         return total

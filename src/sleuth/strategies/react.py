@@ -64,6 +64,15 @@ class Desk:
     results: tuple[str, ...] = ()
     at: int = 0
 
+    def named(self, action: Action) -> str:
+        """The action with what makes it another one: the same look-up on another page is not the same."""
+        return f"{action} {self.page.title}" if action.name == "lookup" and self.page else str(action)
+
+    def goes_on(self, action: Action) -> bool:
+        """Whether a look-up made before has something new to tell: its next result, or that there are no more."""
+        same = action.name == "lookup" and action.argument.casefold() == self.string
+        return same and self.at <= len(self.results)
+
 
 def head(question: str, examples: str = EXAMPLES, instructions: str = INSTRUCTIONS) -> str:
     """Instructions, worked trajectories and the question."""
@@ -141,7 +150,7 @@ def _loop(t: Transcript, steps: int, calls: str, *, closing: bool) -> Flow[tuple
         action = yield from _step(t, n, calls, closing=closing and n == steps)
         if action.name == "finish":
             return action.argument, "final_answer"
-        repeated = t.repeats("action", str(action)) and not (action.name == "lookup" and desk.at < len(desk.results))
+        repeated = t.repeats("action", desk.named(action)) and not desk.goes_on(action)
         if repeated and warned:
             return None, "repeated"
         if repeated:
@@ -206,9 +215,9 @@ def _look_up(desk: Desk, string: str) -> str:
     if string.casefold() != desk.string:
         desk.string, desk.at = string.casefold(), 0
         desk.results = tuple(s for s in desk.page.sentences if desk.string in s.casefold())
-    if desk.at >= len(desk.results):
-        return "No more results."
     desk.at += 1
+    if desk.at > len(desk.results):
+        return "No more results."
     return f"(Result {desk.at} / {len(desk.results)}) {desk.results[desk.at - 1]}"
 
 
