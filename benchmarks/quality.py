@@ -3,9 +3,9 @@
     python benchmarks/quality.py run    --set sample --set hotpotqa-report-100
     python benchmarks/quality.py report --set sample --set hotpotqa-report-100
 
-`run` appends one line a question and configuration to ``benchmarks/runs/SET/CONFIGURATION.jsonl`` and skips what is
+`run` appends one line a question and configuration to ``benchmarks/results/SET/CONFIGURATION.jsonl`` and skips what is
 there already: stopped at any point, it goes on. A model call that was made before, to the letter and at temperature 0,
-is answered from ``benchmarks/runs/calls.jsonl`` with what it took then (ReAct's two settings share their loop). `report` prints the Markdown tables of docs/quality.md.
+is answered from ``benchmarks/results/calls.jsonl`` with what it took then (ReAct's two settings share their loop). `report` prints the Markdown tables of docs/quality.md.
 Evaluation data is read from ``../shared/data`` (or SLEUTH_DATA); question ids are in ``benchmarks/ids``.
 """
 
@@ -41,7 +41,7 @@ from sleuth.types import Answer, Completion, Generate, Message
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("SLEUTH_DATA") or HERE.parent.parent / "shared" / "data")
-RUNS = HERE / "runs"
+RUNS = HERE / "results"
 
 CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "standard": ("standard", {}),
@@ -145,7 +145,7 @@ async def run(sets: Sequence[QuestionSet], names: Sequence[str], model: Model, m
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(row, ensure_ascii=False) + "\n")
                 scores = f"{row['em']:.0f} {row['f1']:.2f} {row['cpu']:5.1f} s"
-                print(f"{questions.name} {name:24} {scores}  {row['answer']!r} ({row['gold'][0]})", flush=True)
+                print(f"{questions.name} {name:24} {scores}  {row['answer']!r} ({question['answers'][0]})", flush=True)
     await asking.aclose()
 
 
@@ -160,9 +160,7 @@ async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[st
     read = [p.title if by_title else p.document for p in answer.read][:5]
     return {
         "id": question["id"],
-        "question": question["question"],
         "answer": answer.text,
-        "gold": gold,
         "status": answer.status,
         "ended": answer.ended,
         "em": exact_match(answer.text, gold),
@@ -191,42 +189,44 @@ def rows(set_name: str, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
+HEADER = (
+    "| configuration | n | EM | F1 (95% interval) | F1 less that of retrieve-then-read | all gold read | passages read "
+    "| calls | tokens read | written | seconds | CPU s |"
+)
+
+
 def report(set_name: str, names: Sequence[str]) -> str:
-    """The Markdown table of one set."""
+    """The Markdown table of one set; differences are paired, over the questions that both configurations answered."""
     kept = {name: {row["id"]: row for row in rows(set_name, name)} for name in names}
-    kept = {name: found for name, found in kept.items() if found}
-    common = sorted(set.intersection(*[set(found) for found in kept.values()])) if kept else []
-    lines = [
-        f"**{set_name}**, n = {len(common)}",
-        "",
-        "| configuration | EM | F1 (95% interval) | F1 against "
-        + YARDSTICK
-        + " | all gold read | passages | calls | tokens read | written | CPU s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, found in kept.items():
-        ours = [found[i] for i in common]
-        theirs = [kept[YARDSTICK][i] for i in common] if YARDSTICK in kept else ours
-        lines.append(_line(name, ours, theirs))
-    return "\n".join(lines)
+    yardstick = kept.get(YARDSTICK, {})
+    lines = [_line(name, found, yardstick) for name, found in kept.items() if found]
+    return "\n".join([f"**{set_name}**", "", HEADER, "|---" * HEADER.count(" | ") + "|---|", *lines])
 
 
-def _line(name: str, ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> str:
+def _line(name: str, ours: Mapping[str, Mapping[str, Any]], yardstick: Mapping[str, Mapping[str, Any]]) -> str:
     def average(key: str) -> float:
-        return mean([float(row[key]) for row in ours])
+        return mean([float(row[key]) for row in ours.values()])
 
-    scores = [100 * row["f1"] for row in ours]
+    scores = [100 * row["f1"] for row in ours.values()]
     low, high = interval(scores)
-    gain, least, most = paired(scores, [100 * row["f1"] for row in theirs])
-    against = (
-        ""
-        if name == YARDSTICK
-        else f"{gain:+.1f} ({least:+.1f} to {most:+.1f})" + ("" if least > 0 or most < 0 else ", no difference shown")
-    )
-    return (
-        f"| {name} | {100 * average('em'):.0f} | {mean(scores):.1f} ({low:.1f} to {high:.1f}) | {against} | {100 * average('found'):.0f}% "
-        f"| {average('read_passages'):.1f} | {average('calls'):.1f} | {average('read'):.0f} | {average('written'):.0f} | {average('cpu'):.1f} |"
-    )
+    both = sorted(ours.keys() & yardstick.keys())
+    gain, least, most = paired([100 * ours[i]["f1"] for i in both], [100 * yardstick[i]["f1"] for i in both])
+    shown = "" if least > 0 or most < 0 else ": no difference shown"
+    cells = [
+        name,
+        f"{len(ours)}",
+        f"{100 * average('em'):.0f}",
+        f"{mean(scores):.1f} ({low:.1f} to {high:.1f})",
+        "" if name == YARDSTICK else f"{gain:+.1f} ({least:+.1f} to {most:+.1f}){shown}",
+        f"{100 * average('found'):.0f}%" if average("read_passages") else "–",
+        f"{average('read_passages'):.1f}" if average("read_passages") else "–",
+        f"{average('calls'):.1f}",
+        f"{average('read'):.0f}",
+        f"{average('written'):.0f}",
+        f"{average('seconds'):.0f}",
+        f"{average('cpu'):.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:

@@ -154,7 +154,11 @@ def test_json_fits_its_schema_and_a_line_break_does_not_cut_it(embedded: LocalMo
         "additionalProperties": False,
     }
     reply = ask(
-        embedded, "The tower was completed in 1889. As JSON:\n", shape=Json(json.dumps(schema)), stop=("\n",), max_tokens=80
+        embedded,
+        "The tower was completed in 1889. As JSON:\n",
+        shape=Json(json.dumps(schema)),
+        stop=("\n",),
+        max_tokens=80,
     )
     assert reply.finish == "end"
     assert json.loads(reply.text)["year"] == 1889

@@ -171,7 +171,7 @@ def params_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=PARAMS[name])
 
 
-quick = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def test_every_strategy_has_its_parameters_varied_here():
@@ -189,6 +189,32 @@ def test_no_replies_make_more_calls_than_the_strategy_states(name, setting, data
     assert ran.calls <= strategy.most_calls(params)
     assert ran.answer.usage.calls == ran.calls
     assert_honest(ran)
+
+
+_FACTS = [f"Follow up: Which fact is number {word}?" for word in ("one", "two", "three", "four")]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "question", "replies", "finds"),
+    [
+        ("self-ask", {"reader": False, "follow_ups": 3}, "?", _FACTS, [[TELL]]),
+        (
+            "self-ask",
+            {"reader": False, "follow_ups": 2, "intermediate": "model"},
+            "?",
+            [_FACTS[0], "x", _FACTS[1], "x", _FACTS[2]],
+            [[TELL]],
+        ),
+        ("react", {"reader": False, "steps": 2, "calls": "two"}, "?", ["I look.", "Search[a]"], [[TELL]]),
+        ("react", {"reader": False, "steps": 1}, "?", ["No action.", "Search[a]"], [[TELL]]),
+        ("link-then-read", {"pairs": 1}, TIMED, ["Jon Rook"], [[BRIDGE, TELL]]),
+        ("retrieve-then-read", {}, "?", ["x"], [[TELL]]),
+        ("standard", {}, "?", ["x"], [[]]),
+    ],
+)
+def test_a_stated_bound_can_be_reached(name, params, question, replies, finds):
+    ran = run(TABLE[name].flow(question, **params), replies, finds)
+    assert ran.calls == TABLE[name].most_calls(params)
 
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)

@@ -68,10 +68,19 @@ def test_retries_are_shown_and_a_download_is_announced() -> None:
     assert "Fetching the model x (98 MB)" in text
 
 
-def test_without_a_terminal_only_downloads_are_told() -> None:
-    progress = Attempt("download", "part 1: 0 MB of 98 MB", {"done": 0, "total": 98, "what": "part 1"})
-    bodies = (FOUND, Started(Generate(()), "d", 0), Attempt("retry", "503"), Attempt("download", "Fetching"), progress)
-    assert seen(*bodies, terminal=False) == "  download: Fetching\n"
+def test_without_a_terminal_hops_are_plain_lines() -> None:
+    lines = seen(FOUND, Started(Generate(()), "d", 0), Attempt("retry", "503"), terminal=False).splitlines()
+    assert lines[0] == "1. When was the tower completed?"
+    assert lines[-1] == "  retry: 503"
+    assert not any("\x1b" in line or "planning" in line for line in lines)
+
+
+def test_without_a_terminal_every_tenth_of_a_download_is_told() -> None:
+    parts = [Attempt("download", f"{n} of 98 MB", {"done": n, "total": 98, "what": "part 1"}) for n in range(99)]
+    lines = seen(Attempt("download", "Fetching"), *parts, terminal=False).splitlines()
+    assert lines[0] == "  download: Fetching"
+    assert lines[-1] == "  download: 98 of 98 MB"
+    assert len(lines) == 11
 
 
 def test_quiet_is_silent() -> None:

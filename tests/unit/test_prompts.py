@@ -104,7 +104,7 @@ def test_every_golden_file_has_its_test():
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
 def test_no_worked_example_has_passages_and_a_readers_prompt_begins_alike_each_time(name, setting):
     readings = [request.messages for request in sent(name, setting, QUESTION, PAGES) if request.role == "read"]
-    assert all(messages[0] == Message("user", reader.head()) for messages in readings)
+    assert all(messages[0] == Message("user", reader.FORM.head()) for messages in readings)
     assert "Passage" not in reader.EXAMPLES[0][0] + reader.EXAMPLES[0][1]
 
 

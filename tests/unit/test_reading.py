@@ -80,6 +80,11 @@ def test_link_then_read_reads_the_next_pair_when_unsure_and_keeps_the_surer_answ
     assert (kept.answer.text, kept.answer.ended) == ("Tarn", "final_answer")
 
 
+def test_a_further_reading_that_holds_no_answer_leaves_the_first_one():
+    run = play(link_then_read(QUESTION), [unsure("Tarn"), "\n"], {QUESTION: [ORL, BRENN, OTHER, LAST]})
+    assert (run.answer.text, run.answer.status) == ("Tarn", "answered")
+
+
 def test_a_model_without_log_probabilities_is_read_once():
     run = play(link_then_read(QUESTION), ["Tarn"], {QUESTION: [ORL, BRENN, OTHER, LAST]})
     assert (run.answer.text, run.answer.confidence, len(run.requests)) == ("Tarn", None, 1)

@@ -10,7 +10,7 @@ from sleuth.bench import statistics
 from sleuth.bench.statistics import interval, mean, paired
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 @pytest.fixture(autouse=True)

@@ -59,6 +59,14 @@ def test_a_date_found_by_a_hop_is_kept_and_noted_and_the_role_is_asked_next():
     assert (Clock(QUESTION).query("else"), clock.query("else")) == ("else", ROLE)
 
 
+def test_a_passage_that_shares_one_word_with_the_event_does_not_date_it():
+    assert heard(Clock(QUESTION), passage("Mill", "The mill by the bridge opened in 1880.")) == []
+
+
+def test_a_neighbour_does_not_date_the_event():
+    assert heard(Clock(QUESTION), passage("Orl bridge", "The Orl bridge was completed in 1880.")) == []
+
+
 def test_the_first_date_counts():
     clock = set_clock()
     assert heard(clock, passage("Brenn bridge", "The Brenn bridge was completed on 1 June 1999.")) == []
@@ -212,6 +220,12 @@ def test_a_page_of_the_office_that_names_the_holder_then_supports_him():
     clock = set_clock()
     assert not clock.contradicted("Ada Tell", [office, BRIDGE])
     assert clock.contradicted("Jon Rook", [office, BRIDGE])
+
+
+def test_who_is_only_mentioned_on_the_holders_page_is_not_the_holder():
+    page = passage("Ada Tell", "Ada Tell was warden of Orl Hall from 1907 to 1921, as the successor of Jon Rook.")
+    assert set_clock().contradicted("Jon Rook", [page, BRIDGE])
+    assert not set_clock().contradicted("Ada Tell", [page, BRIDGE])
 
 
 def test_there_are_at_most_three_readings_and_the_first_asks_for_the_day():

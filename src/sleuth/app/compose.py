@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from sleuth.app.keep import Keep
 from sleuth.app.question import checked
 from sleuth.engine import Engine, Recording
 from sleuth.engine.engine import new_run
-from sleuth.errors import BadInput
+from sleuth.errors import BadInput, WrongUse
 from sleuth.events import Sink
 from sleuth.ports import Model, Source
 from sleuth.trace import RunStore, TraceWriter
@@ -112,12 +112,29 @@ async def perform(order: Order, keep: Keep) -> Answer:
             deltas=order.deltas,
         )
         try:
-            flow = order.strategy.flow(order.question, **order.params)
-            return await engine.run(flow, question=order.question, about=order.about, run=order.run)
+            answer = await engine.run(_flow(order), question=order.question, about=order.about, run=order.run)
+            if not isinstance(answer, Answer):
+                raise WrongUse(
+                    f"The strategy '{order.strategy.card.name}' returned a {type(answer).__name__}, not an Answer.",
+                    hint='End its flow with `return sleuth.Answer(text, "answered", "final_answer")`.',
+                )
+            return answer
         finally:
             if source is not order.library:
                 with anyio.CancelScope(shield=True):
                     await source.aclose()
+
+
+def _flow(order: Order) -> Flow[Answer]:
+    flow: object = order.strategy.flow(order.question, **order.params)
+    if isinstance(flow, Generator):
+        return flow
+    if isinstance(flow, Coroutine):
+        flow.close()
+    raise WrongUse(
+        f"The strategy '{order.strategy.card.name}' is no flow: calling it gave a {type(flow).__name__}.",
+        hint="A flow is a generator function: `def`, not `async def`, with at least one `yield from`.",
+    )
 
 
 def store(chosen: settings.Settings) -> RunStore:

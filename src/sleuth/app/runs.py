@@ -82,8 +82,8 @@ def resumed(path: Path, sinks: tuple[Sink, ...] = ()) -> Order:
     )
     return replace(
         order,
-        models=dict(about.get("models", {})),
-        about={**order.about, "models": dict(about.get("models", {})), "resumes": events[0].run},
+        models=_mapping(about, "models"),
+        about={**order.about, "models": _mapping(about, "models"), "resumes": events[0].run},
         recording=Cassette(events, strict=False),
     )
 
@@ -97,7 +97,7 @@ def _order(begun: Opened, chosen: settings.Settings, **more: Any) -> Order:
     budget = about.get("budget")
     found = strategies.find(about["strategy"])
     known = strategies.accepted(found)
-    params = {key: value for key, value in dict(about.get("params", {})).items() if key in known}
+    params = {key: value for key, value in _mapping(about, "params").items() if key in known}
     return prepare(
         begun.question,
         strategy=found,
@@ -107,6 +107,12 @@ def _order(begun: Opened, chosen: settings.Settings, **more: Any) -> Order:
         given=chosen,
         **more,
     )
+
+
+def _mapping(about: Mapping[str, Any], key: str) -> dict[Any, Any]:
+    """What a trace tells there; nothing where an edited one holds something else."""
+    told = about.get(key)
+    return dict(told) if isinstance(told, Mapping) else {}
 
 
 def _timeless(answer: Answer) -> Any:
@@ -139,7 +145,7 @@ class Untouchable:
 
 def about_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a run was made of, for people."""
-    params = ", ".join(f"{key}={value!r}" for key, value in dict(about.get("params", {})).items())
+    params = ", ".join(f"{key}={value!r}" for key, value in _mapping(about, "params").items())
     return [
         (
             "strategy",

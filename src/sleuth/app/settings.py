@@ -109,9 +109,13 @@ def _folder(home: Path) -> Path:
         path = home.expanduser().absolute()
         blocked = next((each for each in (path, *path.parents) if each.exists() and not each.is_dir()), None)
     except (RuntimeError, ValueError, OSError) as error:  # no such user; a NUL; a name too long; no access
-        raise BadInput(f"The home folder {home} cannot be used: {error}.", hint="Name another in SLEUTH_HOME.") from error
+        raise BadInput(
+            f"The home folder {home} cannot be used: {error}.", hint="Name another in SLEUTH_HOME."
+        ) from error
     if blocked is not None:
-        raise BadInput(f"The home folder {path} cannot be used: {blocked} is a file.", hint="Name another in SLEUTH_HOME.")
+        raise BadInput(
+            f"The home folder {path} cannot be used: {blocked} is a file.", hint="Name another in SLEUTH_HOME."
+        )
     return path
 
 

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError
 from sleuth import __version__
 from sleuth.cli import ask, index, library, models, runs, strategies
 from sleuth.cli.screen import put, put_error, stderr
+from sleuth.cli.signals import ToldToEnd, heard
 from sleuth.errors import BadInput, EnvironmentFault, SleuthError
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -34,22 +35,38 @@ def build() -> App:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command. Returns 0 answered or done, 1 no answer, 2 wrong use, 3 environment, 130 Ctrl-C."""
+    """Run a command. Returns 0 answered or done, 1 no answer, 2 wrong use, 3 environment, 130 Ctrl-C (143 SIGTERM)."""
     tokens = list(sys.argv[1:] if words is None else words)
-    for stream in (sys.stdout, sys.stderr):
+    _prepare_streams()
+    try:
+        with heard():
+            status = _run(tokens)
+            sys.stdout.flush()
+    except KeyboardInterrupt as end:
+        put(stderr(), "Cancelled.")
+        return 128 + end.number if isinstance(end, ToldToEnd) else INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()  # the reader has left
+        return BROKEN_PIPE
+    except OSError:
+        _drop_output()  # the disk under the output is full: nothing can be said there
+        return EnvironmentFault.exit_status
+    return status
+
+
+def _prepare_streams() -> None:
+    """What cannot be encoded is replaced; a stream that was closed before the start (``>&-``) takes all and keeps nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  it lives as long as the process
+        stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    try:
-        status = _run(tokens)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        put(stderr(), "Cancelled.")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # the reader has left; keep the interpreter from complaining when it flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    return status
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from complaining when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(tokens: list[str]) -> int:

@@ -26,16 +26,33 @@ QUIET_NOTES = frozenset({"read"})
 """Noted for readers of the trace; a person sees the same in the answer."""
 
 
+class Tenths:
+    """Says when another tenth is done: progress in lines, where no bar can be drawn."""
+
+    def __init__(self) -> None:
+        self._told = 0
+
+    def another(self, done: int, total: int) -> bool:
+        """Has another tenth been done since the last call that was true?"""
+        tenth = 10 * done // max(total, 1)
+        more = tenth > self._told
+        self._told = max(tenth, self._told)
+        return more
+
+
 class Live:
-    """A sink that shows events to a person. On no terminal it tells only of downloads; when `quiet`, of nothing."""
+    """A sink that shows events to a person, in plain lines where there is no terminal; nothing when `quiet`.
+
+    `spin` False is for a run that is over.
+    """
 
     def __init__(self, console: Console, *, quiet: bool = False, spin: bool = True) -> None:
         self._console = console
-        self._watched = (console.is_terminal or not spin) and not quiet
         self._quiet = quiet
         self._hops = 0
+        self._tenths = Tenths() if spin else None
         self._status: Status | None = None
-        if self._watched and spin:
+        if spin and console.is_terminal and not quiet:
             self._status = console.status("starting …", spinner="dots", refresh_per_second=4)
 
     def __enter__(self) -> Live:
@@ -51,10 +68,10 @@ class Live:
 
     def __call__(self, event: Event) -> None:
         body = event.body
+        if self._quiet:
+            return
         if isinstance(body, Attempt):
             self._attempt(body)
-        elif not self._watched:
-            return
         elif isinstance(body, Started):
             self._doing(doing(body.request))
         elif isinstance(body, Noted):
@@ -67,12 +84,12 @@ class Live:
             self._status.update(Text(one_line(what, max(20, self._console.width - 4))))
 
     def _attempt(self, body: Attempt) -> None:
-        if self._quiet:
-            return
         if body.kind == "download" and "what" in body.data:
             self._doing(body.text)
-        elif self._watched or body.kind == "download":
-            put(self._console, (f"  {body.kind}: {one_line(body.text)}", "dim"))
+            in_lines = self._tenths if self._status is None else None
+            if in_lines is None or not in_lines.another(body.data["done"], body.data["total"]):
+                return
+        put(self._console, (f"  {body.kind}: {one_line(body.text)}", "dim"))
 
     def _noted(self, body: Noted) -> None:
         if body.kind == "hop":

@@ -10,6 +10,7 @@ import anyio
 from cyclopts import App, Parameter
 
 from sleuth.cli.index import bytes_bar
+from sleuth.cli.live import Tenths
 from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout
 
 app = App(
@@ -52,7 +53,7 @@ def pull(
 ) -> int:
     """Fetch a model file, resuming where an earlier attempt stopped, and verify its checksum."""
     from sleuth.app import settings
-    from sleuth.app.models import announcement, catalogue_name
+    from sleuth.app.models import announcement, catalogue_name, megabytes
     from sleuth.models.files import fetch
 
     chosen = settings.load(offline=offline or None)
@@ -60,10 +61,13 @@ def pull(
     if not quiet and not (chosen.models / file.file).is_file():
         put(stderr(), announcement(file, chosen.models))
     with bytes_bar("fetching", quiet=quiet) as progress:
-        task = progress.add_task(file.name, total=file.size)
+        task, tenths = progress.add_task(file.name, total=file.size), Tenths()
+        in_lines = not quiet and not progress.console.is_terminal
 
         def show(done: int, total: int, what: str) -> None:
             progress.update(task, completed=done, total=total, description=what)
+            if in_lines and tenths.another(done, total):
+                put(progress.console, f"  {what}: {megabytes(done)} of {megabytes(total)}")
 
         path: Path = anyio.run(partial(fetch, file, chosen.models, progress=show, offline=chosen.offline))
     if output.json:

@@ -16,6 +16,9 @@ from rich.text import Text
 from sleuth.cli.text import clean, one_line
 from sleuth.errors import CassetteMiss, SleuthError
 
+NARROWEST = 20
+"""Columns that are written for at least."""
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -37,7 +40,10 @@ def stderr() -> Console:
 
 
 def _console(stream: Any) -> Console:
-    return Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    console = Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    if console.width < NARROWEST:  # COLUMNS=0, or a terminal that does not know: nothing at all would be shown
+        console.width = NARROWEST
+    return console
 
 
 def put_json(value: Any) -> None:

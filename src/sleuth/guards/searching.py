@@ -27,6 +27,12 @@ class Looked:
         """Why a run ends that has nothing but this search: nothing was there, or the source failed."""
         return "final_answer" if self.outcome in ("found", "nothing") else "source_error"
 
+    def told(self) -> str:
+        """The same in a sentence."""
+        return (
+            "Nothing was found." if self.ended() == "final_answer" else f"The search came to nothing: {self.outcome}."
+        )
+
 
 def look_up(
     query: str, k: int = 5, *, together: bool = False, exclude: Iterable[str] = (), when: str = ""

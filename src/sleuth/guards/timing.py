@@ -84,10 +84,11 @@ class Clock:
         """Look for the event's date in these passages; the first found is kept and noted."""
         if self.when or not self.event:
             return
-        wanted = stems(self.event)
+        wanted, named = stems(self.event), stems(" ".join(re.findall(r"\b[^\W\d_a-z]\w*", self.event)))
         for passage in passages:
             moment = dates.moment_for(self.event, passage.text, title=passage.title)
-            if moment and len(wanted & stems(f"{passage.title} {passage.text}")) >= min(2, len(wanted)):
+            told = stems(f"{passage.title} {passage.text}")
+            if moment and named <= told and len(wanted & told) >= min(2, len(wanted)):
                 self.when, self.dated_by = dates.iso(moment), passage
                 yield from note(
                     "when",

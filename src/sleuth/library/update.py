@@ -134,7 +134,13 @@ def _compare(inputs: list[Input], roots: list[Path], known: dict[str, FileState]
     """What is new, changed, the same, gone, or cannot be read. Reads only files whose size or time changed."""
     plan = _Plan()
     for source in inputs:
-        old = known.get(str(source.path))
+        name = str(source.path)
+        if (
+            shown := name.encode("utf-8", "replace").decode()
+        ) != name:  # bytes of another encoding; no index holds them
+            plan.skipped.append(Skipped(shown, "the name of the file or of a folder is not UTF-8; rename it"))
+            continue
+        old = known.get(name)
         try:
             state = _state(source, old)
             if state is old or (old and state.digest == old.digest):

@@ -83,7 +83,7 @@ def read_refusal(status: int, text: str, headers: Mapping[str, str], key: str | 
     wait = retry_after(headers)
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Refusal(status, "" if html else shown(text, key), retry_after=wait, html=html)
     return refusal_in(status, body, key, wait)
 

@@ -7,40 +7,60 @@ pair is read too. A question about a moment ("who held X when Y happened") is se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sleuth.guards.evidence import recorded
 from sleuth.guards.outcome import concluded, unanswered
 from sleuth.guards.searching import Looked, look_up
 from sleuth.guards.timing import Clock
-from sleuth.strategies.reader import UNSURE, affordable, concluded_by, head, pooled, settled, sureness
+from sleuth.strategies.reader import (
+    EXAMPLES,
+    INSTRUCTIONS,
+    UNSURE,
+    Form,
+    concluded_by,
+    further,
+    pooled,
+    settled,
+    sureness,
+)
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Hop, Strategy
 from sleuth.verbs import note
 
 
-def link_then_read(question: str, *, pairs: int = 2, unsure: float = UNSURE) -> Flow[Answer]:
+def link_then_read(
+    question: str,
+    *,
+    pairs: int = 2,
+    unsure: float = UNSURE,
+    examples: Sequence[tuple[str, str]] = EXAMPLES,
+    instructions: str = INSTRUCTIONS,
+) -> Flow[Answer]:
     """Search for pairs of passages, read the best; up to `pairs` readings while the answer's log-probability is under `unsure`."""
-    t = Transcript(head())
-    return (yield from concluded(t, _flow(question, t, pairs, unsure)))
+    form = Form(examples, instructions)
+    t = Transcript(form.head())
+    return (yield from concluded(t, _flow(question, t, pairs, unsure, form)))
 
 
-def _flow(question: str, t: Transcript, pairs: int, unsure: float) -> Flow[Answer]:
+def _flow(question: str, t: Transcript, pairs: int, unsure: float, form: Form) -> Flow[Answer]:
     clock = Clock(question)
     looked = yield from _search(question, 2 * pairs, t, clock)
     if not looked.passages:
-        return unanswered(t, looked.ended(), note=f"The search ended with: {looked.outcome}.")
+        return unanswered(t, looked.ended(), note=looked.told())
     passages = list(looked.passages)
     yield from clock.heard(passages)
     if clock.when:
         dated = yield from _search(clock.query(question), 2 * pairs, t, clock)
         passages = clock.narrowed(pooled(dated.passages, passages))
     first = 3 if clock.when else 2
-    best = yield from settled(question, t, clock, passages[:first])
+    best = yield from settled(question, t, clock, passages[:first], form)
     for pair in range(pairs - 1):
         more = passages[first + 2 * pair : first + 2 * pair + 2]
         if best.logprob is None or best.logprob >= unsure or not more:
             break
         yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
-        reading = yield from affordable(settled(question, t, clock, more))
+        reading = yield from further(settled(question, t, clock, more, form))
         if reading is None:
             return concluded_by(t, best, "budget")
         best = max(best, reading, key=sureness)

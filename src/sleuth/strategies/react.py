@@ -16,10 +16,10 @@ from typing import Any, Literal
 from sleuth.errors import BadReply, BudgetExceeded, SourceError
 from sleuth.guards.citations import cite, defuse
 from sleuth.guards.evidence import recorded, snippet
-from sleuth.guards.outcome import answered, concluded, unanswered
+from sleuth.guards.outcome import answered, concluded, unanswered, why
 from sleuth.guards.scaffold import numbered, unwrapped
 from sleuth.guards.timing import Clock
-from sleuth.strategies.reader import concluded_by, settled_from_hops
+from sleuth.strategies.reader import answered_from_hops
 from sleuth.strategies.trajectories import QUESTION_ANSWERING, rendered
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Hop, Message, Page, Passage, Strategy, Why
@@ -127,15 +127,7 @@ def react(
 
 def _flow(question: str, t: Transcript, steps: int, calls: str, reader: bool, k: int) -> Flow[Answer]:
     if reader:
-        try:
-            _, ended = yield from _loop(t, steps, calls, closing=False)
-        except BadReply as bad:
-            yield from note("unparsable", str(bad))
-            ended = "unparsable"
-        except BudgetExceeded as short:
-            yield from note("budget", str(short))
-            ended = "budget"
-        return (yield from _read(question, t, k, ended))
+        return (yield from _read(question, t, steps, calls, k))
     finish, ended = yield from _loop(t, steps, calls, closing=True)
     if finish is None:
         return unanswered(t, ended, note="The loop ended without Finish[...].")
@@ -244,11 +236,16 @@ def _found(t: Transcript, kind: str, argument: str, seen: str, passages: tuple[P
     yield from recorded(t, hop)
 
 
-def _read(question: str, t: Transcript, k: int, ended: Why) -> Flow[Answer]:
-    """The default setting's end: one short-answer call over what the loop found and what the question finds by itself."""
+def _read(question: str, t: Transcript, steps: int, calls: str, k: int) -> Flow[Answer]:
+    """The default setting: however the loop ends, one short-answer call reads what it found and what the question finds."""
+    try:
+        _, ended = yield from _loop(t, steps, calls, closing=False)
+    except (BadReply, BudgetExceeded, SourceError) as error:
+        ended = why(error)
+        yield from note(ended, str(error))
     clock = Clock(question)
-    yield from clock.heard(list(t.pool.values()))
-    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)), ended)
+    yield from clock.heard(t.pool.values())
+    return (yield from answered_from_hops(question, t, clock, k, ended))
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:

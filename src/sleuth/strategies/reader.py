@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sleuth.errors import BadReply, BudgetExceeded
 from sleuth.guards.citations import cite, defuse
-from sleuth.guards.outcome import answered
+from sleuth.guards.outcome import answered, unanswered
 from sleuth.guards.scaffold import label, unwrapped
 from sleuth.guards.searching import look_up
 from sleuth.guards.timing import Clock
@@ -48,18 +49,23 @@ class Reading:
     logprob: float | None
 
 
-def head(examples: Sequence[tuple[str, str]] = EXAMPLES, instructions: str = INSTRUCTIONS) -> str:
-    """What every reading starts with: the same text each time, so that a prefix cache holds it."""
-    lines = "".join(f"Question: {question}\nAnswer: {answer}\n\n" for question, answer in examples)
-    return f"{instructions}\n\n{lines}"
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What every reading starts with: instructions and bare (question, answer) lines. A user may replace both."""
+
+    examples: Sequence[tuple[str, str]] = EXAMPLES
+    instructions: str = INSTRUCTIONS
+
+    def head(self) -> str:
+        """The text, the same each time, so that a prefix cache holds it."""
+        lines = "".join(f"Question: {question}\nAnswer: {answer}\n\n" for question, answer in self.examples)
+        return f"{self.instructions}\n\n{lines}"
 
 
-def prompt(
-    question: str,
-    passages: Sequence[Passage],
-    examples: Sequence[tuple[str, str]] = EXAMPLES,
-    instructions: str = INSTRUCTIONS,
-) -> tuple[Message, ...]:
+FORM = Form()
+
+
+def prompt(question: str, passages: Sequence[Passage], form: Form = FORM) -> tuple[Message, ...]:
     """The messages of one reading."""
     shown = (
         Message("observation", f"Passage {n}: {defuse(p.title, LABELS)}: {defuse(clipped(p.text), LABELS)}\n")
@@ -67,7 +73,7 @@ def prompt(
     )
     gap = "\n" if passages else ""
     return (
-        Message("user", head(examples, instructions)),
+        Message("user", form.head()),
         *shown,
         Message("user", f"{gap}Question: {question}\nAnswer:"),
     )
@@ -93,16 +99,11 @@ def parse(reply: str) -> str:
 
 
 def read_answer(
-    question: str,
-    passages: Sequence[Passage],
-    *,
-    examples: Sequence[tuple[str, str]] = EXAMPLES,
-    instructions: str = INSTRUCTIONS,
-    closing: bool = True,
+    question: str, passages: Sequence[Passage], *, form: Form = FORM, closing: bool = True
 ) -> Flow[Reading]:
     """One short-answer call over the passages. Raises `BadReply` when the reply holds no answer."""
     reply: Completion = yield from generate(
-        prompt(question, passages, examples, instructions),
+        prompt(question, passages, form),
         role="read",
         stop=STOP,
         max_tokens=32,
@@ -116,16 +117,18 @@ def read_answer(
     return Reading(text, tuple(passages), cite(text, passages, context=question), reply.logprob if told else None)
 
 
-def settled(question: str, t: Transcript, clock: Clock, passages: Sequence[Passage]) -> Flow[Reading]:
+def settled(
+    question: str, t: Transcript, clock: Clock, passages: Sequence[Passage], form: Form = FORM
+) -> Flow[Reading]:
     """Read the passages; where a date is known and speaks against the answer, read again (at most three times in all).
 
-    Raises `BudgetExceeded` for the first reading only: later ones are left out where the budget does not reach.
+    `BudgetExceeded` and `BadReply` are raised for the first reading only: later ones are left out.
     """
     t.shown(passages)
     readings: list[Reading] = []
     for asked, shown in clock.readings(question, passages):
-        attempt = read_answer(asked, shown)
-        reading = (yield from affordable(attempt)) if readings else (yield from attempt)
+        attempt = read_answer(asked, shown, form=form)
+        reading = (yield from further(attempt)) if readings else (yield from attempt)
         if reading is None:
             break
         readings.append(reading)
@@ -138,32 +141,38 @@ def settled(question: str, t: Transcript, clock: Clock, passages: Sequence[Passa
     return readings[0]
 
 
-def settled_from_hops(question: str, t: Transcript, clock: Clock, k: int, unsure: float = UNSURE) -> Flow[Reading]:
+def answered_from_hops(
+    question: str, t: Transcript, clock: Clock, k: int, ended: Why, unsure: float = UNSURE
+) -> Flow[Answer]:
     """Read what the hops were cited to beside the question's own best pair, at most `k` passages.
 
     An answer whose log-probability is under `unsure` is read again from that pair alone; the surer one counts.
+    Without a single passage there is no answer.
     """
     own = yield from look_up(clock.query(question), max(2, k), together=True, when=clock.when)
-    pair = list(own.passages[:2])
-    cited = [
-        t.pool[hop.citation.passage] for hop in reversed(t.hops) if hop.citation and hop.citation.passage in t.pool
-    ]
-    passages = clock.narrowed(pooled(pair, cited, own.passages, list(t.pool.values())))[:k]
+    pair = own.passages[:2]
+    cited = [hop.citation.passage for hop in reversed(t.hops) if hop.citation]
+    beside = [t.pool[passage] for passage in cited if passage in t.pool]
+    passages = clock.narrowed(pooled(pair, beside, own.passages, t.pool.values()))[:k]
+    if not passages:
+        return unanswered(t, own.ended() if ended == "final_answer" else ended, note=own.told())
     best = yield from settled(question, t, clock, passages)
-    if clock.when or best.logprob is None or best.logprob >= unsure or {p.id for p in passages} <= {p.id for p in pair}:
-        return best
-    yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
-    again = yield from affordable(settled(question, t, clock, pair))
-    return max(best, again, key=sureness) if again else best
+    if not clock.when and best.logprob is not None and best.logprob < unsure and len(passages) > len(pair) > 0:
+        yield from note("unsure", f"{best.text}: log-probability {best.logprob:.2f}", threshold=unsure)
+        again = yield from further(settled(question, t, clock, pair))
+        best = max(best, again, key=sureness) if again else best
+    return concluded_by(t, best, ended)
 
 
-def affordable(reading: Flow[Reading]) -> Flow[Reading | None]:
-    """A further reading beside one that is there; None, and a note, where the budget does not reach for it."""
+def further(reading: Flow[Reading]) -> Flow[Reading | None]:
+    """A further reading beside one that is there; None, and a note, where it holds no answer or the budget does not reach."""
     try:
         return (yield from reading)
     except BudgetExceeded as short:
         yield from note("budget", str(short))
-        return None
+    except BadReply as empty:
+        yield from note("unparsable", str(empty))
+    return None
 
 
 def sureness(reading: Reading) -> float:
@@ -179,6 +188,9 @@ def concluded_by(t: Transcript, reading: Reading, ended: Why = "final_answer") -
     return answered(t, reading.text, ended, read=reading.passages, final=final, confidence=sure, note=ungrounded)
 
 
-def pooled(*lists: Sequence[Passage]) -> list[Passage]:
+def pooled(*lists: Iterable[Passage]) -> list[Passage]:
     """The passages of all lists, first come first, each once."""
-    return list({p.id: p for p in reversed([p for passages in lists for p in passages])}.values())[::-1]
+    found: dict[str, Passage] = {}
+    for passage in chain(*lists):
+        found.setdefault(passage.id, passage)
+    return list(found.values())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sleuth.guards.evidence import recorded
 from sleuth.guards.outcome import concluded, unanswered
 from sleuth.guards.searching import look_up
-from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, concluded_by, head, read_answer
+from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, Form, concluded_by, read_answer
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Hop, Strategy
 
@@ -16,14 +16,15 @@ def retrieve_then_read(
     question: str, *, k: int = 4, examples: Sequence[tuple[str, str]] = EXAMPLES, instructions: str = INSTRUCTIONS
 ) -> Flow[Answer]:
     """One plain search for `k` passages, one short-answer call over them."""
-    t = Transcript(head(examples, instructions))
+    form = Form(examples, instructions)
+    t = Transcript(form.head())
 
     def flow() -> Flow[Answer]:
         looked = yield from look_up(question, k)
         yield from recorded(t, Hop(question, question, "", looked.outcome, looked.passages))
         if not looked.passages:
-            return unanswered(t, looked.ended(), note=f"The search ended with: {looked.outcome}.")
-        reading = yield from read_answer(question, looked.passages, examples=examples, instructions=instructions)
+            return unanswered(t, looked.ended(), note=looked.told())
+        reading = yield from read_answer(question, looked.passages, form=form)
         return concluded_by(t, reading)
 
     return (yield from concluded(t, flow()))

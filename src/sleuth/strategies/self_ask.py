@@ -19,7 +19,7 @@ from sleuth.guards.outcome import answered, concluded, unanswered
 from sleuth.guards.scaffold import label, line
 from sleuth.guards.searching import NOTHING, Looked, look_up
 from sleuth.guards.timing import Clock, says_no_more
-from sleuth.strategies.reader import concluded_by, pooled, read_answer, settled_from_hops
+from sleuth.strategies.reader import answered_from_hops, pooled, read_answer
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Passage, Strategy, Why
 from sleuth.verbs import generate, note
@@ -211,7 +211,7 @@ def _planning_hops(question: str, t: Transcript, follow_ups: int, intermediate: 
     except BudgetExceeded as short:
         yield from note("budget", str(short))
         ended = "budget"
-    return concluded_by(t, (yield from settled_from_hops(question, t, clock, k)), ended)
+    return (yield from answered_from_hops(question, t, clock, k, ended))
 
 
 def _hops(question: str, t: Transcript, clock: Clock, follow_ups: int, intermediate: str) -> Flow[None]:
@@ -221,7 +221,7 @@ def _hops(question: str, t: Transcript, clock: Clock, follow_ups: int, intermedi
             break
         query = clock.query(f"{question} {follow_up}")
         looked = yield from look_up(query, 2, together=True, exclude=t.pool, when=clock.when)
-        seen = clock.narrowed(pooled(looked.passages, list(t.pool.values())))
+        seen = clock.narrowed(pooled(looked.passages, t.pool.values()))
         t.shown(looked.passages)
         yield from _answered_hop(t, follow_up, query, looked, seen, intermediate, clock.when)
         yield from clock.heard(looked.passages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sleuth.guards.outcome import concluded
-from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, concluded_by, head, read_answer
+from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, Form, concluded_by, read_answer
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Strategy
 
@@ -14,10 +14,11 @@ def standard(
     question: str, *, examples: Sequence[tuple[str, str]] = EXAMPLES, instructions: str = INSTRUCTIONS
 ) -> Flow[Answer]:
     """One call, from the model's own knowledge. `examples` are (question, answer) pairs."""
-    t = Transcript(head(examples, instructions))
+    form = Form(examples, instructions)
+    t = Transcript(form.head())
 
     def flow() -> Flow[Answer]:
-        reading = yield from read_answer(question, (), examples=examples, instructions=instructions)
+        reading = yield from read_answer(question, (), form=form)
         return concluded_by(t, reading)
 
     return (yield from concluded(t, flow()))
