@@ -40,7 +40,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Something on the way: ``retry``, ``wait``, ``cache``, ``repair``, ``load``, ``download``."""
+    """Something on the way: ``retry``, ``wait``, ``cache``, ``repair``, ``load``, ``download``, ``fault``, ``overrun`` (of a reservation)."""
 
     kind: str
     text: str

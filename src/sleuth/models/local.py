@@ -230,7 +230,7 @@ class LocalModel:
         return child
 
     async def _load(self, child: Child, report: Report) -> None:
-        report("load", f"loading {self._path.name}", path=str(self._path), bytes=self._path.stat().st_size)
+        report("load", f"loading {self._path.name}", bytes=self._path.stat().st_size)
         began = time.monotonic()
         self._awaited += 1
         try:

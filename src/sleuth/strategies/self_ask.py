@@ -234,7 +234,8 @@ def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
     where they can, else the model is asked once more with what is known.
     """
     for refused in (False, True):
-        prefix = "Follow up:" if t.turns else " Yes.\nFollow up:"
+        opening = "" if t.turns else " Yes.\n"
+        prefix = f"{opening}Follow up:"
         free = bool(t.turns) and not refused
         given = () if free else (Message("assistant", prefix),)
         shape, stop = (Grammar(NEXT), (*STOP, "\n", ENOUGH)) if free else (None, (*STOP, "\n"))
@@ -248,13 +249,12 @@ def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
         if not new:
             yield from note("refused", step.text, by_rule=follow_up)
         if follow_up and (new or not t.repeats("follow_up", follow_up)):
-            t.wrote(f"{' Yes.' + chr(10) if not t.turns else ''}Follow up: {follow_up}\n")
+            t.wrote(f"{prefix} {follow_up}\n")
             return follow_up
         known = "; ".join(hop.answer for hop in t.hops) or "nothing yet"
-        t.wrote(f"{' Yes.' + chr(10) if not t.turns else ''}Follow up: {step.text}\n")
-        t.observed(
-            f"Intermediate answer: (That asks no more than before. Known: {defuse(known, LABELS)}. Ask for one missing fact.)\n"
-        )
+        t.wrote(f"{prefix} {step.text}\n")
+        told = f"(That asks no more than before. Known: {defuse(known, LABELS)}. Ask for one missing fact.)"
+        t.observed(f"Intermediate answer: {told}\n")
     return ""
 
 
