@@ -21,7 +21,7 @@ from sleuth.app import models, settings
 from sleuth.app.question import checked
 from sleuth.cli import main
 from sleuth.cli.screen import stdout
-from sleuth.errors import BadInput, DownloadError, WrongUse
+from sleuth.errors import BadInput, DownloadError, EnvironmentFault, WrongUse
 from sleuth.guards.citations import cite, contradicts, says
 from sleuth.library import index
 from sleuth.models import reply
@@ -86,7 +86,7 @@ def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -
 def test_a_home_that_is_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("SLEUTH_HOME", str(tmp_path / "file" / below))
-    with pytest.raises(BadInput, match="is a file"):
+    with pytest.raises(EnvironmentFault, match=r"is a file.*SLEUTH_HOME"):
         settings.load()
 
 

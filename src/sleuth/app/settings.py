@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from sleuth.app.names import listing, suggestion
-from sleuth.errors import BadInput
+from sleuth.errors import BadInput, EnvironmentFault
 from sleuth.strategies import DEFAULT
 from sleuth.types import Budget
 
@@ -104,16 +104,16 @@ def load(**given: Any) -> Settings:
 
 
 def _folder(home: Path) -> Path:
-    """The home as a whole path. Raises `BadInput` when it cannot be a folder."""
+    """The home as a whole path. Raises `EnvironmentFault` when it cannot be a folder."""
     try:
         path = home.expanduser().absolute()
         blocked = next((each for each in (path, *path.parents) if each.exists() and not each.is_dir()), None)
     except (RuntimeError, ValueError, OSError) as error:  # no such user; a NUL; a name too long; no access
-        raise BadInput(
+        raise EnvironmentFault(
             f"The home folder {home} cannot be used: {error}.", hint="Name another in SLEUTH_HOME."
         ) from error
     if blocked is not None:
-        raise BadInput(
+        raise EnvironmentFault(
             f"The home folder {path} cannot be used: {blocked} is a file.", hint="Name another in SLEUTH_HOME."
         )
     return path
