@@ -18,20 +18,19 @@ Outcome: TypeAlias = Literal["found", "nothing", "failed", "timeout", "rate_limi
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a search came to: its passages, and the outcome where there are none."""
+    """What a search came to: its passages, the outcome where there are none, and a failure's own words."""
 
     passages: tuple[Passage, ...]
     outcome: Outcome
+    reason: str = ""
 
     def ended(self) -> Why:
         """Why a run ends that has nothing but this search: nothing was there, or the source failed."""
         return "final_answer" if self.outcome in ("found", "nothing") else "source_error"
 
     def told(self) -> str:
-        """The same in a sentence."""
-        return (
-            "Nothing was found." if self.ended() == "final_answer" else f"The search came to nothing: {self.outcome}."
-        )
+        """The same in a sentence: the failure's own words, if it failed."""
+        return self.reason or "Nothing was found."
 
 
 def look_up(
@@ -45,7 +44,7 @@ def look_up(
             outcome = _outcome(error)
             yield from note("search_failed", str(error), query=query, outcome=outcome, again=not last)
             if last:
-                return Looked((), outcome)
+                return Looked((), outcome, str(error))
         else:
             if not found:
                 yield from note("nothing_found", query, query=query)
