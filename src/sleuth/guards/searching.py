@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sleuth.errors import SourceError, SourceRateLimited, SourceTimeout
@@ -22,7 +22,7 @@ class Looked:
 
     passages: tuple[Passage, ...]
     outcome: Outcome
-    reason: str = ""
+    reason: str = field(default="", compare=False)
 
     def ended(self) -> Why:
         """Why a run ends that has nothing but this search: nothing was there, or the source failed."""
