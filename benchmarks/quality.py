@@ -27,7 +27,7 @@ import psutil
 
 from sleuth.app import models, settings
 from sleuth.bench.metrics import all_found, exact_match, f1
-from sleuth.bench.statistics import interval, mean, paired
+from sleuth.bench.statistics import interval, mean, paired, wilson
 from sleuth.codec import digest, plain, restore
 from sleuth.engine import Engine
 from sleuth.library import Library, index
@@ -190,7 +190,7 @@ def rows(set_name: str, name: str) -> list[dict[str, Any]]:
 
 
 HEADER = (
-    "| configuration | n | EM | F1 (95% interval) | F1 less that of retrieve-then-read | all gold read | passages read "
+    "| configuration | n | EM (95% interval) | F1 (95% interval) | F1 less that of retrieve-then-read | all gold read | passages read "
     "| calls | tokens read | written | seconds | CPU s |"
 )
 
@@ -209,13 +209,14 @@ def _line(name: str, ours: Mapping[str, Mapping[str, Any]], yardstick: Mapping[s
 
     scores = [100 * row["f1"] for row in ours.values()]
     low, high = interval(scores)
+    least_em, most_em = wilson(round(sum(row["em"] for row in ours.values())), len(ours))
     both = sorted(ours.keys() & yardstick.keys())
     gain, least, most = paired([100 * ours[i]["f1"] for i in both], [100 * yardstick[i]["f1"] for i in both])
     shown = "" if least > 0 or most < 0 else ": no difference shown"
     cells = [
         name,
         f"{len(ours)}",
-        f"{100 * average('em'):.0f}",
+        f"{100 * average('em'):.0f} ({100 * least_em:.0f} to {100 * most_em:.0f})",
         f"{mean(scores):.1f} ({low:.1f} to {high:.1f})",
         "" if name == YARDSTICK else f"{gain:+.1f} ({least:+.1f} to {most:+.1f}){shown}",
         f"{100 * average('found'):.0f}%" if average("read_passages") else "–",

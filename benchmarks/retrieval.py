@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sleuth.bench.statistics import wilson
 from sleuth.library import Library, index
 from sleuth.library import search as searching
 from sleuth.types import Search
@@ -53,9 +54,20 @@ class Score:
     ms: float
 
     def line(self) -> str:
-        """One row of the table."""
-        cells = "  ".join(f"{self.all_gold[k]:6.3f}" for k in CUTS)
-        return f"{self.data:16} {self.half:5} {self.questions:5}  {self.method:7} {cells}  {self.recall_5:.3f}  {self.ms:5.2f}"
+        """One row of the Markdown table, in percent; the interval is Wilson's, of all gold in the first 5."""
+        least, most = wilson(round(self.all_gold[5] * self.questions), self.questions)
+        cells = [f"{100 * self.all_gold[k]:.1f}" for k in CUTS]
+        cells[CUTS.index(5)] += f" ({100 * least:.1f} to {100 * most:.1f})"
+        row = [
+            self.data,
+            self.half,
+            str(self.questions),
+            self.method,
+            *cells,
+            f"{100 * self.recall_5:.1f}",
+            f"{self.ms:.1f}",
+        ]
+        return f"| {' | '.join(row)} |"
 
 
 def half_of(id_: str) -> str:
@@ -145,10 +157,9 @@ def main() -> None:
     options = parser.parse_args()
     halves = [options.half] if options.half else ["dev", "test", "all"]
     print(
-        f"{'set':16} {'half':5} {'n':>5}  {'method':7} "
-        + "  ".join(f"all@{k:<2}"[:5].ljust(5) for k in CUTS)
-        + "  rec@5     ms"
+        "| set | half | questions | method | all in 2 | all in 3 | all in 5 (95% interval) | all in 10 | recall@5 | CPU ms |"
     )
+    print("|---" * 10 + "|")
     scores: list[Score] = []
     with tempfile.TemporaryDirectory() as place:
         for folder in usable(options.sets):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.bench import statistics
-from sleuth.bench.statistics import interval, mean, paired
+from sleuth.bench.statistics import interval, mean, paired, wilson
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 few = settings(max_examples=25)
@@ -88,3 +88,16 @@ def test_pairing_sees_a_small_steady_gain_that_the_means_alone_would_not():
 def test_lists_of_unequal_length_are_refused():
     with pytest.raises(ValueError, match="shorter"):
         paired([1.0, 0.0], [1.0])
+
+
+def test_wilsons_interval_agrees_with_published_values():
+    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-3)  # Newcombe 1998 gives such intervals for small n
+    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(1, 200), st.data())
+def test_wilsons_interval_holds_the_share_and_stays_between_0_and_1(n, data):
+    hits = data.draw(st.integers(0, n))
+    least, most = wilson(hits, n)
+    assert 0.0 <= least <= hits / n + 1e-9 <= most + 2e-9 <= 1.0 + 2e-9

@@ -1,0 +1,1 @@
+"""What can be searched, behind one port: a library on disk, a shelf of texts for tests."""
