@@ -156,7 +156,15 @@ def assert_honest(ran: Ran) -> None:
         answer.ended
         in {
             "answered": {"final_answer", "confident", "step_limit", "repeated", "unparsable", "budget"},
-            "abstained": {"final_answer", "follow_up_limit", "step_limit", "repeated", "source_error"},
+            "abstained": {
+                "final_answer",
+                "follow_up_limit",
+                "step_limit",
+                "repeated",
+                "source_error",
+                "budget",
+                "unparsable",
+            },
             "failed": {"unparsable", "budget", "source_error", "model_error"},
         }[answer.status]
     )

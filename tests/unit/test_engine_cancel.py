@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.runs import ACTIONS, Clerk, Told, ask, drive, interpreted
+from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, interpreted
 
 from sleuth.engine import Engine
-from sleuth.errors import Cancelled, DeadlineExceeded, Ended, ModelTimeout, SleuthError
+from sleuth.errors import Cancelled, DeadlineExceeded, Ended, ModelTimeout, SleuthError, WrongUse
 from sleuth.events import Closed, Failed
 from sleuth.models.script import Script
+from sleuth.trace import Cassette
 from sleuth.types import Answer, Budget, Completion, Flow, Generate, Message
 from sleuth.verbs import fork, generate, join, listen, note
 
@@ -177,6 +180,87 @@ def test_a_flow_that_never_takes_no_for_an_answer_is_closed() -> None:
     value, told = drive(stubborn(), Clerk(), budget=Budget(calls=0))
     assert value.ended == "budget"
     assert 100 <= len(told.failures()) <= 102
+
+
+def only_notes() -> Flow[str]:
+    while True:
+        yield from note("thought", "again")
+
+
+def only_joins() -> Flow[str]:
+    task = yield from fork(ask("a"))
+    while True:
+        yield from join(task)
+
+
+def only_mistakes() -> Flow[str]:
+    while True:
+        try:
+            yield 5
+        except WrongUse:
+            continue
+
+
+def deaf() -> Flow[str]:
+    while True:
+        try:
+            yield from ask("!main")
+        except Ended:
+            yield from note("thought", "once more")
+
+
+def notes_beside() -> Flow[str]:
+    yield from fork(only_notes())
+    return (yield from ask("!main"))
+
+
+ASKS_NOTHING = [only_notes, only_joins, only_mistakes, deaf, notes_beside]
+
+
+@pytest.mark.parametrize("flow", ASKS_NOTHING)
+@pytest.mark.parametrize("how", ["deadline", "cancelled"])
+def test_a_flow_that_asks_nothing_of_the_outside_is_stopped_too(flow: Callable[[], Flow[str]], how: str) -> None:
+    told = Told()
+    engine = Engine(Clerk(), sinks=[told.events.append], budget=Budget(seconds=0.05 if how == "deadline" else None))
+
+    async def main() -> Answer:
+        async with anyio.create_task_group() as group:
+            if how == "cancelled":
+                group.start_soon(lambda: _later(engine.cancel))
+            with anyio.fail_after(20):
+                return await engine.run(flow())  # type: ignore[return-value]  # it is stopped
+        raise AssertionError
+
+    began = time.perf_counter()
+    assert anyio.run(main).ended == how
+    assert time.perf_counter() - began < 5
+    told.assert_whole()
+
+
+@pytest.mark.parametrize("flow", [only_notes, only_joins, only_mistakes, deaf])
+def test_a_run_that_was_closed_so_is_replayed_to_the_same_end(flow: Callable[[], Flow[str]]) -> None:
+    value, told = drive(flow(), Clerk(), budget=Budget(seconds=0.05))
+    again, seen = drive(flow(), Forbidden(), recording=Cassette(told.events))
+    assert replace(again, run="") == replace(value, run="")
+    assert seen.lines() == told.lines()
+
+
+async def _later(what: Callable[[], object]) -> None:
+    await anyio.sleep(0.05)
+    what()
+
+
+def test_many_last_notes_are_kept() -> None:
+    def flow() -> Flow[Answer]:
+        try:
+            yield from ask("!main")
+        except Ended:
+            for number in range(900):
+                yield from note("found", str(number))
+        return answer("kept")
+
+    value, told = drive(flow(), Clerk(), budget=Budget(seconds=0.02))
+    assert (value.text, len(told.notes())) == ("kept", 900)
 
 
 def test_a_listened_reply_is_stopped_at_once_too() -> None:

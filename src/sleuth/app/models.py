@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 FORMS = "local, local:FILE.gguf, openai:NAME, ollama:NAME, http://HOST/v1#NAME"
 OLLAMA = "http://127.0.0.1:11434"
+
+_KEY = re.compile(r"(?:^|[:#@])(?:sk[-_]\w|(?:pk|rk|gsk|xai|hf)[-_]\w{8}|AIza)[\w-]{6,}(?![\w.])", re.IGNORECASE)
+"""How the keys of well-known providers begin. Model names with a dot (file names, versions) are none."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,11 @@ class RemoteName:
 
 def parse(text: str, settings: Settings) -> LocalName | RemoteName:
     """What the string names. Raises `UnknownName` or `BadInput`; touches no network, starts no process."""
+    if _KEY.search(text):
+        raise BadInput(
+            "What was given as the model looks like an API key, so it is not used and not shown.",
+            hint="Put a key into the environment (OPENAI_API_KEY or SLEUTH_API_KEY), and name the model here.",
+        )
     if text.startswith(("http://", "https://")):
         return _server(text, settings)
     provider, colon, name = text.partition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +43,11 @@ def opened(events: Sequence[Event], path: Path) -> Opened:
     return body
 
 
+def called(path: Path) -> str:
+    """How a command names that trace: by its run's id when it is a stored one, else by its file, quoted for a shell."""
+    return path.stem if path.parent == settings.load().runs else shlex.quote(str(path))
+
+
 def recorded_answer(events: Sequence[Event]) -> Answer | None:
     """The answer the run ended with; None when it was interrupted."""
     body = events[-1].body if events else None
@@ -58,7 +64,7 @@ def replay(path: Path, sinks: tuple[Sink, ...] = ()) -> Replayed:
     begun, recorded = opened(events, path), recorded_answer(events)
     if recorded is None:
         raise BadInput(
-            f"The run in {path} did not end, so it cannot be replayed.", hint=f"Try: sleuth runs resume {path.stem}"
+            f"The run in {path} did not end, so it cannot be replayed.", hint=f"Try: sleuth runs resume {called(path)}"
         )
     order = _order(begun, settings.load(), model=Untouchable(), library=Untouchable(), trace=False, sinks=sinks)
     answer = wait_for(replace(order, recording=Cassette(events, strict=True), run=events[0].run))
@@ -74,7 +80,7 @@ def resumed(path: Path, sinks: tuple[Sink, ...] = ()) -> Order:
     begun = opened(events, path)
     if recorded_answer(events) is not None:
         raise BadInput(
-            f"The run in {path} has ended; there is nothing to resume.", hint=f"Try: sleuth runs show {path.stem}"
+            f"The run in {path} has ended; there is nothing to resume.", hint=f"Try: sleuth runs show {called(path)}"
         )
     about = begun.about
     order = _order(

@@ -51,8 +51,8 @@ class Settings(BaseSettings):
     tokens: int | None = Field(None, ge=1)
     usd: float | None = Field(None, gt=0)
     seconds: float | None = Field(None, gt=0)
-    threads: int | None = Field(None, ge=1)
-    context: int = Field(8192, ge=512)
+    threads: int | None = Field(None, ge=1, le=1024)
+    context: int = Field(8192, ge=512, le=1 << 20)
     price_read: float | None = Field(None, ge=0)
     price_cached: float | None = Field(None, ge=0)
     price_written: float | None = Field(None, ge=0)
@@ -186,6 +186,14 @@ def _slip(name: str, known: set[str]) -> str | None:
     return close[0] if close else None
 
 
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # a number with thousands of digits
+        return "a number of that size"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _said(error: ValidationError, arguments: Mapping[str, Any]) -> str:
     first = error.errors()[0]
     key = str(first["loc"][0]) if first["loc"] else "?"
@@ -196,4 +204,4 @@ def _said(error: ValidationError, arguments: Mapping[str, Any]) -> str:
         where = f"the environment ({variable})"
     else:
         where = next((str(path) for path in files_read() if key in _table(path)), "the settings")
-    return f"The setting '{key}' in {where} cannot be {first['input']!r}: {first['msg'].lower()}."
+    return f"The setting '{key}' in {where} cannot be {_short(first['input'])}: {first['msg'].lower()}."

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from sleuth.cli.answers import exit_status, put_answer, put_answer_json
 from sleuth.cli.live import Live
-from sleuth.cli.screen import Output, put, stderr
+from sleuth.cli.screen import Output, put, stderr, whole
 from sleuth.errors import BadInput
 
 EXAMPLE = """\
@@ -27,13 +27,15 @@ def add_to(app: App) -> None:
 def ask(
     *question: Annotated[str, Parameter(help="The question.")],
     strategy: Annotated[str | None, Parameter(help="How to look it up (sleuth strategies list).")] = None,
-    setting: Annotated[str | None, Parameter(help="The strategy's setting: default or paper.")] = None,
+    setting: Annotated[
+        str | None, Parameter(help="The strategy's setting: default or paper; self-ask also has memory.")
+    ] = None,
     library: Annotated[str | None, Parameter(help="Where to look it up (sleuth library list).")] = None,
     model: Annotated[
         str | None, Parameter(help="local, local:FILE.gguf, openai:NAME, ollama:NAME, http://HOST/v1#NAME.")
     ] = None,
-    calls: Annotated[int | None, Parameter(help="Most model calls.")] = None,
-    tokens: Annotated[int | None, Parameter(help="Most tokens, read and written.")] = None,
+    calls: Annotated[int | None, Parameter(help="Most model calls.", converter=whole)] = None,
+    tokens: Annotated[int | None, Parameter(help="Most tokens, read and written.", converter=whole)] = None,
     usd: Annotated[float | None, Parameter(help="Most US dollars.")] = None,
     seconds: Annotated[float | None, Parameter(help="Deadline, in seconds.")] = None,
     param: Annotated[

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from sleuth import __version__
 from sleuth.cli import ask, index, library, models, runs, strategies
-from sleuth.cli.screen import put, put_error, stderr
+from sleuth.cli.screen import default_shown, put, put_error, stderr
 from sleuth.cli.signals import ToldToEnd, heard
 from sleuth.errors import BadInput, EnvironmentFault, SleuthError
 
@@ -24,6 +24,7 @@ def build() -> App:
         help="Answers questions whose answer is not written in one place, hop by hop, with the proof.",
         version=__version__,
         help_format="plaintext",
+        default_parameter=Parameter(show_default=default_shown),
         help_epilogue='Example: sleuth ask "Who was US president when the Eiffel Tower was completed?"',
         suppress_keyboard_interrupt=False,
     )

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from sleuth.cli.answers import exit_status, put_answer, put_answer_json
 from sleuth.cli.live import Live
-from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout
+from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout, whole
 from sleuth.cli.text import one_line
 
 app = App(
@@ -23,7 +23,7 @@ Run = Annotated[str, Parameter(help="The run's id, or its beginning, or a trace 
 
 @app.command(name="list", help_epilogue="Example: sleuth runs list --limit 5")
 def list_(
-    limit: Annotated[int, Parameter(help="Most runs to list.")] = 20,
+    limit: Annotated[int, Parameter(help="Most runs to list.", converter=whole)] = 20,
     output: Output = Output(),  # noqa: B008  a frozen value
 ) -> None:
     """List the runs, newest first."""
@@ -34,6 +34,8 @@ def list_(
         keys = ("run", "question", "strategy", "status", "ended", "answer", "when", "size", "resumes")
         put_json([{**{key: getattr(each, key) for key in keys}, "trace": str(each.path)} for each in found])
         return
+    if not found:
+        put(stderr(), ('No runs are stored. Try: sleuth ask "..."', "dim"))
     rows = [
         (each.run, _when(each.when), each.strategy, each.status, each.ended, each.question, each.answer)
         for each in found
@@ -67,7 +69,7 @@ def show(run: Run, output: Output = Output()) -> None:  # noqa: B008  a frozen v
         put_answer(answer, trace=path, seconds=events[-1].at - events[0].at)
     else:
         put(console, ("status   ", "dim"), "interrupted: it was killed, or still goes on")
-        put(stderr(), (f"Next: sleuth runs resume {path.stem}", "dim"))
+        put(stderr(), (f"Next: sleuth runs resume {runs.called(path)}", "dim"))
 
 
 @app.command(help_epilogue="Example: sleuth runs replay 2026")

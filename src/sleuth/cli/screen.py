@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -27,6 +27,20 @@ class Output:
 
     json: Annotated[bool, Parameter(negative="", help="Print JSON on stdout, for machines.")] = False
     debug: Annotated[bool, Parameter(negative="", help="Show a traceback when something fails.")] = False
+
+
+def whole(kind: Any, tokens: Sequence[Token]) -> int:
+    """A whole number as it is written: "1.5" is an error, not 1. Raises ValueError."""
+    text = tokens[0].value
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Invalid value {one_line(text, 40)!r}: a whole number is needed.") from None
+
+
+def default_shown(value: Any) -> str:
+    """A parameter's default for the help; nothing for a switch that is off, or for an empty text."""
+    return "" if value is None or value is False or value == "" else str(value)
 
 
 def stdout() -> Console:

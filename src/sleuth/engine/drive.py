@@ -20,7 +20,7 @@ from sleuth.engine.ending import answer_of, failure_of, fault_of
 from sleuth.engine.journal import ROOT, Journal
 from sleuth.engine.perform import Hearing, Performer, Ports
 from sleuth.engine.replay import STILL_TICK, STILL_TICKS, Recording, Replay
-from sleuth.engine.tasks import Board, Branch, Outcome, Step
+from sleuth.engine.tasks import INNER, Board, Branch, Outcome, Step
 from sleuth.errors import Cancelled, CassetteMiss, DeadlineExceeded, Ended, ModelError, SleuthError, WrongUse
 from sleuth.events import Attempt, Body, Closed, Failed, Finished, Noted, Opened, Sink, Span, Started
 from sleuth.types import Budget, Cancel, Completion, Flow, Fork, Join, Listen, Listening, Next, Note, Read, Request
@@ -130,6 +130,9 @@ class Run:
             if branch is self._root:
                 branch.advance(Outcome())
             while not branch.returned:
+                if (reason := self._replay.cut_off(branch.request)) is not None:
+                    branch.close(reason)
+                    break
                 outcome = await self._perform(branch, branch.request)
                 self._steps += 1
                 branch.advance(outcome)
@@ -234,7 +237,7 @@ class Run:
     def _refusal(self, step: Step) -> SleuthError | None:
         """A branch that has to end may still look after its tasks; what it left unread is settled when it has ended."""
         branch = step.branch
-        if branch.ending is None or branch.returned or isinstance(step.request, Join | Next | Cancel):
+        if branch.ending is None or branch.returned or isinstance(step.request, INNER):
             return None
         return branch.ending.again()
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 
 from sleuth.engine.journal import Journal
-from sleuth.engine.tasks import Step
-from sleuth.errors import CassetteMiss, Ended, EnvironmentFault
+from sleuth.engine.tasks import INNER, Step
+from sleuth.errors import Cancelled, CassetteMiss, DeadlineExceeded, Ended, EnvironmentFault
 from sleuth.events import Attempt, Body, Closed, Delta, Event, Failed, Finished, Noted, Opened, Span, Started
 from sleuth.types import Completion, Listening, Read, Request
 
@@ -59,6 +59,7 @@ class Replay:
         self.turnstile = Turnstile(events if self.strict else (), journal)
         self._recording = recording
         self._opened = next((event.body for event in events if isinstance(event.body, Opened)), None)
+        self._cut = _stopped(events) if self.strict else None
         self._started: set[tuple[str, str, int]] = set()
         self._heard: dict[Listening, Completion] = {}
         reads: dict[Span, Listening] = {}
@@ -85,6 +86,13 @@ class Replay:
         if found is None and self.strict and identity not in self._started:
             raise self._recording.miss(step.request, *identity)
         return found
+
+    def cut_off(self, request: Request[Any]) -> Ended | None:
+        """Strict: why a flow that asks nothing of the outside is closed where the recorded one was; else None."""
+        if self._cut is None or not self.turnstile.over:
+            return None
+        outside = isinstance(request, Request) and not isinstance(request, INNER)
+        return None if outside else self._cut.again()  # type: ignore[return-value]  # of the same class
 
     def heard(self, listening: Listening) -> Completion | None:
         """The end of a recorded reply that was read piece by piece; None where it was not read to the end."""
@@ -134,6 +142,11 @@ class Turnstile:
         self._gone.add(branch)
         self._advance()
 
+    @property
+    def over(self) -> bool:
+        """Have all recorded events been written?"""
+        return self._at >= len(self._events)
+
     def next_text(self) -> str:
         """What the recording has next, for a message."""
         if self._at >= len(self._events):
@@ -168,6 +181,14 @@ class Turnstile:
     def _pass_over(self, event: Event) -> None:
         self._at += 1
         self._notes[event.span] -= 1
+
+
+def _stopped(events: Sequence[Event]) -> Ended | None:
+    """What ended a recorded run that was stopped from outside, and had no answer of its own."""
+    answer = next((event.body.answer for event in events if isinstance(event.body, Closed)), None)
+    if answer is None or answer.status != "failed" or answer.ended not in ("deadline", "cancelled"):
+        return None
+    return (DeadlineExceeded if answer.ended == "deadline" else Cancelled)(answer.note)
 
 
 def _kind(body: Body) -> str:

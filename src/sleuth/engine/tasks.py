@@ -13,10 +13,16 @@ import anyio
 from sleuth import codec
 from sleuth.errors import Cancelled, Ended, SleuthError, WrongUse
 from sleuth.events import Failed, Finished, Span
-from sleuth.types import Flow, Request, Usage
+from sleuth.types import Cancel, Flow, Join, Next, Note, Request, Usage
 
 MOST_REFUSALS = 100
 """A flow that is told so often in a row that the run (or its budget) has ended, and goes on asking, is closed."""
+
+MOST_LAST = 1000
+"""So many notes (joins, and the like) a flow may still make when the run has ended; each fork allows it ten more."""
+
+INNER = (Note, Join, Next, Cancel)
+"""Requests that ask nothing of the outside: they are performed even when the run has ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +87,7 @@ class Branch:
     count: int = 0
     _ordinals: Counter[str] = field(default_factory=Counter)
     _refusals: int = 0
+    _last: int = 0
 
     def step(self, request: object) -> Step:
         """The request's identity and span. Only requests with an identity are numbered, so a `Note` shifts nothing.
@@ -109,7 +116,7 @@ class Branch:
     def advance(self, outcome: Outcome) -> None:
         """Drive the flow to its next request, or to its end. What is no `SleuthError` is a bug, and passes through."""
         if not self._goes_on(outcome):
-            return self._decide(error=outcome.error)
+            return self.close(outcome.error if isinstance(outcome.error, Ended) else self.ending)
         try:
             if outcome.error is None:
                 self.request = self.flow.send(outcome.value)
@@ -143,15 +150,19 @@ class Branch:
         with suppress(Exception):  # a flow that minds being closed must not hide why it was
             self.flow.close()
 
-    def _goes_on(self, outcome: Outcome) -> bool:
-        if not isinstance(outcome.error, Ended):
-            self._refusals = 0
-            return True
-        self._refusals += 1
-        if self._refusals <= MOST_REFUSALS:
-            return True
+    def close(self, reason: Ended | None) -> None:
+        """End it here, for this reason: it would not end by itself."""
         self.abandon()
-        return False
+        self._decide(error=reason)
+
+    def _goes_on(self, outcome: Outcome) -> bool:
+        if isinstance(outcome.error, Ended):
+            self._refusals += 1
+        elif self.ending is not None:
+            self._last += 1
+        elif not isinstance(self.request, INNER):
+            self._refusals = 0
+        return self._refusals <= MOST_REFUSALS and self._last <= MOST_LAST + 10 * len(self.children)
 
     def _decide(self, value: Any = None, error: SleuthError | None = None) -> None:
         self.returned = True

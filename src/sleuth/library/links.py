@@ -25,11 +25,14 @@ def titles_in(
     """
     places = list(WORD.finditer(text))
     words = [place[0] for place in places]
+    starts = [at for at, word in enumerate(words) if any_case or (not word[0].islower() and _may_begin(word[0]))]
+    if not starts:
+        return []
     folded = fold("\n".join(words)).split("\n")
     found: dict[str, None] = {}
     free = 0
-    for at, word in enumerate(words):
-        if at < free or not (any_case or word[0].isupper() or word[0].isdigit()):
+    for at in starts:
+        if at < free:
             continue
         for length in lengths(folded[at]):
             name = " ".join(folded[at : at + length])
@@ -38,6 +41,10 @@ def titles_in(
                 free = at + length
                 break
     return list(found)
+
+
+def _may_begin(letter: str) -> bool:
+    return letter.isupper() or letter.isdigit()
 
 
 def _alone(name: str, any_case: bool, text: str, places: list[re.Match[str]], at: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,10 +92,10 @@ def rebuild(folder: Path) -> str:
     """The next thing to try when the library in this folder is damaged."""
     try:
         roots = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["roots"]
-        named = " ".join(f'"{root}"' if " " in root else root for root in roots)
+        named = " ".join(map(shlex.quote, roots))
     except (OSError, ValueError, KeyError, TypeError):
         named = "PATH..."
-    return f"Rebuild it: `sleuth library remove {folder.name}`, then `sleuth index {named or 'PATH...'} --library {folder.name}`."
+    return f"Rebuild it: `sleuth library remove {shlex.quote(folder.name)}`, then `sleuth index {named or 'PATH...'} --library {shlex.quote(folder.name)}`."
 
 
 @contextmanager

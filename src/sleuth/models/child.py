@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -29,6 +30,11 @@ from sleuth.models.machine import free_memory
 INSTALL = "pip install 'sleuth-qa[local]'"
 LOG_LINES = 200
 POLL_SECONDS = 0.02
+_NO_MEMORY = re.compile(
+    r"alloc\w* .{0,60}fail|fail\w* to .{0,20}alloc|(unable|cannot|could not|can't) .{0,20}alloc|bad_?alloc"
+    r"|(out of|not enough|insufficient) memory",
+    re.IGNORECASE,
+)
 
 _children: weakref.WeakSet[Child] = weakref.WeakSet()
 _watching = False
@@ -143,13 +149,16 @@ class Child:
         )
 
     def _why_not_loaded(self) -> str:
-        words = " ".join(self.log).lower()
+        words = " ".join(self.log)
         told = (self._told or {}).get("error", "")
-        if self.ended_by() == "signal 9" or "alloc" in words or "memory" in told.lower():
-            return f"The model {self._path.name} could not be loaded: there is not enough memory. {self.last_words()}".strip()
-        return (
-            f"The model {self._path.name} could not be loaded: {told or self.ended_by()}. {self.last_words()}".strip()
-        )
+        failed = f"The model {self._path.name} could not be loaded"
+        if _NO_MEMORY.search(words) or "memory" in told.lower():
+            return f"{failed}: there is not enough memory. {self.last_words()}".strip()
+        if self.ended_by() == "signal 9":
+            free = free_memory()
+            left = f" ({free >> 20:,} MB are free now)" if free is not None else ""
+            return f"{failed}: its process was killed, by someone or by the system for want of memory{left}."
+        return f"{failed}: {told or self.ended_by()}. {self.last_words()}".strip()
 
     def ended_by(self) -> str:
         """How the process ended: "signal 9", "exit status 1"; "" while it runs."""

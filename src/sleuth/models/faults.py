@@ -54,6 +54,7 @@ class Refusal:
     param: str = ""
     retry_after: float | None = None
     html: bool = False
+    inside: bool = False  # in an answer whose status was good: `status` is a guess
 
     @property
     def no_model(self) -> bool:
@@ -97,10 +98,11 @@ def refusal_in(status: int, body: Any, key: str | None, wait: float | None = Non
         return Refusal(status, shown(inner if isinstance(inner, str) else json.dumps(inner), key), retry_after=wait)
     message = inner.get("message") or inner.get("detail") or json.dumps(inner)
     code, kind = inner.get("code"), inner.get("type")
+    inside = status == 200 and not (isinstance(code, int) and 400 <= code < 600)
     if status == 200:
-        status = code if isinstance(code, int) and 400 <= code < 600 else 500
+        status = 500 if inside else int(code)
     words = " ".join(str(word) for word in (code, kind) if isinstance(word, str))
-    return Refusal(status, shown(str(message), key), words, str(inner.get("param") or ""), wait)
+    return Refusal(status, shown(str(message), key), words, str(inner.get("param") or ""), wait, inside=inside)
 
 
 def shown(text: str, key: str | None) -> str:
@@ -132,7 +134,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 def error_of(refusal: Refusal, name: str, where: str) -> ModelError:
     """The error for a refusal that no repair helps. `where` is the address as it may be shown."""
     status, said = refusal.status, f' It said: "{refusal.message}"' if refusal.message else ""
-    facts: dict[str, Any] = {"status": status, "retryable": status in RETRYABLE}
+    facts: dict[str, Any] = {"status": 200 if refusal.inside else status, "retryable": status in RETRYABLE}
     if refusal.retry_after is not None:
         facts["retry_after"] = refusal.retry_after
     if refusal.no_credit:
@@ -155,7 +157,11 @@ def error_of(refusal: Refusal, name: str, where: str) -> ModelError:
     hint = "The server may be starting or overloaded; try again later." if facts["retryable"] else ""
     if status in (404, 405):
         hint = f"Is the path right? OpenAI-compatible addresses usually end in /v1; this one is {where}."
-    return ModelError(f"{where} answered with an error ({status}).{said}", hint=hint, **facts)
+    return ModelError(
+        f"{where} answered with an error ({'status 200, with an error in it' if refusal.inside else status}).{said}",
+        hint=hint,
+        **facts,
+    )
 
 
 def answered_html(where: str, status: int) -> ModelError:
