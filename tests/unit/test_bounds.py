@@ -155,7 +155,7 @@ def assert_honest(ran: Ran) -> None:
     assert (
         answer.ended
         in {
-            "answered": {"final_answer", "confident", "step_limit", "repeated", "unparsable", "budget"},
+            "answered": {"final_answer", "confident", "step_limit", "repeated", "unparsable", "budget", "source_error"},
             "abstained": {
                 "final_answer",
                 "follow_up_limit",
