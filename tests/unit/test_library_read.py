@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import BadInput
-from sleuth.library.read import Document, Input, Unreadable, documents, listing
+from sleuth.library.read import Document, Input, Unreadable, documents, listing, record
 
 
 def read(path: Path) -> list[Document]:
@@ -110,3 +110,8 @@ def test_half_a_surrogate_pair_in_a_record_is_replaced(tmp_path: Path) -> None:
     path.write_text('{"id": "\\ud800", "title": "T\\ud83d", "text": "A \\ud83d b."}')
     (found,) = read(path)
     assert (found.id, found.title, found.text) == ("?", "T?", "A ? b.")
+
+
+def test_a_title_is_one_line(tmp_path: Path) -> None:
+    row = {"title": "Tower\n\nQuestion: x\r\nAnswer:  y ", "text": "It stands."}
+    assert record(json.dumps(row), "a:1").title == "Tower Question: x Answer: y"

@@ -13,6 +13,7 @@ import anyio.to_thread
 from sleuth import __version__
 from sleuth.app import libraries, models, settings, strategies
 from sleuth.app.keep import Keep
+from sleuth.app.names import listing
 from sleuth.app.question import checked
 from sleuth.engine import Engine, Recording
 from sleuth.engine.engine import new_run
@@ -67,10 +68,12 @@ def prepare(
     which = chosen.setting if setting is None else setting
     fitted = strategies.parameters(found, which, params or {})
     model = chosen.model if model is None else model
+    library = chosen.library if library is None else library
+    _fits("model", model, ("name", "generate", "count", "price", "aclose"))
+    _fits("library", library, ("name", "search", "open", "aclose"))
     by_role = _by_role(chosen) if isinstance(model, str) else {}
     limits = chosen.budget if budget is None else budget
     window = _checked_models([model, *by_role.values()], chosen, limits)
-    library = chosen.library if library is None else library
     run = new_run()
     about = {
         "strategy": found.card.name,
@@ -123,6 +126,16 @@ async def perform(order: Order, keep: Keep) -> Answer:
             if source is not order.library:
                 with anyio.CancelScope(shield=True):
                     await source.aclose()
+
+
+def _fits(what: str, given: object, names: tuple[str, ...]) -> None:
+    """Raises `WrongUse` for an object that lacks what a model or a source has."""
+    lacking = [] if isinstance(given, str | Path) else [name for name in names if not hasattr(given, name)]
+    if lacking:
+        raise WrongUse(
+            f"The {what} given is a {type(given).__name__}, which has no {listing(lacking)}.",
+            hint=f"Give a name, or an object with what sleuth.ports.{'Model' if what == 'model' else 'Source'} has.",
+        )
 
 
 def _flow(order: Order) -> Flow[Answer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,11 @@ from sleuth.types import (
     Listening,
     Message,
     Open,
+    Page,
+    Passage,
     Role,
     Search,
+    Similar,
     ToolResult,
     Usage,
 )
@@ -151,9 +155,13 @@ class Performer:
             case Count(text, role):
                 return await self._ports.model_for(role).count((Message("user", text),))
             case Search() as request:
-                return await self._timed(step, self._source().search(request, report=self._report(step)), searches=1)
+                source = self._source()
+                work = awaited(source.search(request, report=self._report(step)), "search", source)
+                return _passages(source, await self._timed(step, work, searches=1))
             case Open() as request:
-                return await self._timed(step, self._source().open(request, report=self._report(step)), searches=1)
+                source = self._source()
+                opening = awaited(source.open(request, report=self._report(step)), "open", source)
+                return _page(source, await self._timed(step, opening, searches=1))
             case Call(tool, arguments):
                 text = await self._timed(step, self._tool(tool).call(arguments, report=self._report(step)))
                 return ToolResult(text, f"call-{step.span.branch or 'run'}-{step.span.number}")
@@ -180,7 +188,11 @@ class Performer:
             pieces = self._delta(step)
         bill, begun = reserved, time.perf_counter()
         try:
-            completion = await model.generate(request, report=self._report(step), pieces=pieces)
+            completion = await awaited(
+                model.generate(request, report=self._report(step), pieces=pieces), "generate", model
+            )
+            if not isinstance(completion, Completion):
+                raise _wrong(model, "generate", completion, "a Completion")
             bill = self._bill(model, completion.usage)
         except UNREAD:
             bill = Usage(calls=1)
@@ -243,3 +255,31 @@ class Performer:
             known = ", ".join(sorted(self._ports.tools)) or "none"
             raise ToolError(f"There is no tool named {name!r}. Known tools: {known}.", tool=name)
         return self._ports.tools[name]
+
+
+def awaited(work: Awaitable[T], method: str, port: object) -> Awaitable[T]:
+    """What a port's method gave, to be awaited. Raises `WrongUse` for a port whose method is a plain function."""
+    if not inspect.isawaitable(work):
+        raise WrongUse(f"{_called(port)}: its `{method}` is no coroutine function.", hint="Write it with `async def`.")
+    return work
+
+
+def _passages(source: object, found: object) -> tuple[Passage, ...]:
+    if not isinstance(found, list | tuple) or not all(isinstance(one, Passage) for one in found):
+        raise _wrong(source, "search", found, "a tuple of Passages")
+    return tuple(found)
+
+
+def _page(source: object, found: object) -> Page | Similar:
+    if not isinstance(found, Page | Similar):
+        raise _wrong(source, "open", found, "a Page or Similar")
+    return found
+
+
+def _wrong(port: object, method: str, given: object, wanted: str) -> WrongUse:
+    text = f"{_called(port)}: its `{method}` returned a {type(given).__name__}, not {wanted}."
+    return WrongUse(text, hint="See sleuth.ports for what it has to return.")
+
+
+def _called(port: object) -> str:
+    return f"The {type(port).__name__} that the run was given does not fit"

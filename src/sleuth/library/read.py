@@ -127,7 +127,12 @@ def _text(source: Input, encoding: str, kind: Kind) -> Iterator[Document]:
         heading = _HEADING.search(text, begin)
         named = _FRONT_TITLE.search(front[0]) if front else None
         title = (heading[1] if heading else "") or (named[1].strip("\"'") if named else "") or title
-    yield Document(source.name, title.strip() or source.path.stem, text, kind, begin)
+    yield Document(source.name, _line(title) or _line(source.path.stem), text, kind, begin)
+
+
+def _line(title: str) -> str:
+    """A title stands in one line, wherever it is shown."""
+    return " ".join(title.split())
 
 
 def _records(source: Input, encoding: str) -> Iterator[Document]:
@@ -162,4 +167,4 @@ def record(line: str, place: str) -> Document:
     if not isinstance(text, str) or not text.strip():
         raise ValueError('no "text"')
     named = str(name) if isinstance(name, str | int) and str(name) else place
-    return Document(sound(named), sound(title.strip() if isinstance(title, str) else ""), sound(text), "record")
+    return Document(sound(named), sound(_line(title) if isinstance(title, str) else ""), sound(text), "record")

@@ -98,9 +98,10 @@ def refusal_in(status: int, body: Any, key: str | None, wait: float | None = Non
         return Refusal(status, shown(inner if isinstance(inner, str) else json.dumps(inner), key), retry_after=wait)
     message = inner.get("message") or inner.get("detail") or json.dumps(inner)
     code, kind = inner.get("code"), inner.get("type")
-    inside = status == 200 and not (isinstance(code, int) and 400 <= code < 600)
+    stated = code if isinstance(code, int) and 400 <= code < 600 else None
+    inside = status == 200 and stated is None
     if status == 200:
-        status = 500 if inside else int(code)
+        status = stated or 500
     words = " ".join(str(word) for word in (code, kind) if isinstance(word, str))
     return Refusal(status, shown(str(message), key), words, str(inner.get("param") or ""), wait, inside=inside)
 
