@@ -112,7 +112,7 @@ def test_in_a_notebook_ask_and_await_work_and_an_interrupt_cancels(kernel: Any, 
     manager, client = kernel
     prelude = "import sleuth; from tests.support.asking import *; "
     assert printed(client, prelude + "print(ask('first')); print(ask('second'))").split() == ["first", "second"]
-    cell = "a = await sleuth.aask('?', strategy=slow_flow, model=sleuth.Script(['third']), library=sleuth.Shelf({})); print(a.text)"
+    cell = "a = await sleuth.aask('Who?', strategy=slow_flow, model=sleuth.Script(['third']), library=sleuth.Shelf({})); print(a.text)"
     assert printed(client, cell).strip() == "third"
     began = time.monotonic()
     said = printed(client, "print('asking', flush=True); ask('late', delay=30)", interrupt=manager.interrupt_kernel)
