@@ -68,7 +68,10 @@ FORM = Form()
 def prompt(question: str, passages: Sequence[Passage], form: Form = FORM) -> tuple[Message, ...]:
     """The messages of one reading."""
     shown = (
-        Message("observation", f"Passage {n}: {defuse(p.title, LABELS)}: {defuse(clipped(p.text), LABELS)}\n")
+        Message(
+            "observation",
+            f"Passage {n}: {defuse(' '.join(p.title.split()), LABELS)}: {defuse(clipped(p.text), LABELS)}\n",
+        )
         for n, p in enumerate(passages, 1)
     )
     gap = "\n" if passages else ""
