@@ -11,6 +11,7 @@ from sleuth.cli.answers import exit_status, put_answer, put_answer_json
 from sleuth.cli.live import Live
 from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout, whole
 from sleuth.cli.text import one_line
+from sleuth.errors import BadInput
 
 app = App(
     name="runs",
@@ -29,7 +30,9 @@ def list_(
     """List the runs, newest first."""
     from sleuth.app import compose, settings
 
-    found = compose.store(settings.load()).runs()[: max(limit, 0)]
+    if limit < 1:
+        raise BadInput(f"--limit {limit} lists nothing.", hint="Give a number from 1 up.")
+    found = compose.store(settings.load()).runs()[:limit]
     if output.json:
         keys = ("run", "question", "strategy", "status", "ended", "answer", "when", "size", "resumes")
         put_json([{**{key: getattr(each, key) for key in keys}, "trace": str(each.path)} for each in found])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from sleuth.errors import BadReply, BudgetExceeded
@@ -41,12 +41,13 @@ WORDS = 90
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A short answer, the passages it was read from, its quote, and the summed log-probability of its tokens."""
+    """A short answer, the passages it was read from, its quote, its summed log-probability, and what speaks against it."""
 
     text: str
     passages: tuple[Passage, ...]
     citation: Citation | None
     logprob: float | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,10 @@ def settled(
         )
         if not clock.contradicted(readings[-1].text, shown):
             return readings[-1]
-        yield from note("contradicted", f"{readings[-1].text}: no date in the passages says so for {clock.when}")
-    return readings[0]
+        yield from note(
+            "contradicted", f"{readings[-1].text}: the dates in these passages do not say so of {clock.when}"
+        )
+    return replace(readings[0], doubt=f"No date in the passages puts the answer at {clock.when}.")
 
 
 def answered_from_hops(
@@ -187,8 +190,9 @@ def concluded_by(t: Transcript, reading: Reading, ended: Why = "final_answer") -
     """The answer of a reading, with the hops' citations and its own; its confidence is its probability."""
     final = (reading.citation,) if reading.citation else ()
     sure = math.exp(min(0.0, reading.logprob)) if reading.logprob is not None else None
-    ungrounded = "" if final else "The answer's words were not found in the passages it was read from."
-    return answered(t, reading.text, ended, read=reading.passages, final=final, confidence=sure, note=ungrounded)
+    note = reading.doubt or ("" if final else "The answer's words were not found in the passages it was read from.")
+    ended = "final_answer" if reading.doubt and ended == "confident" else ended
+    return answered(t, reading.text, ended, read=reading.passages, final=final, confidence=sure, note=note)
 
 
 def pooled(*lists: Iterable[Passage]) -> list[Passage]:
