@@ -167,6 +167,13 @@ def test_a_missing_action_is_asked_for_once_then_the_run_is_unparsable():
     assert (broken.answer.text, broken.answer.status, broken.answer.ended) == ("", "failed", "unparsable")
 
 
+def test_a_missing_action_is_asked_for_once_more_in_a_form_that_allows_nothing_else_when_calls_are_two():
+    mended = play(paper(calls="two"), [" I know it.", " I will not say.", " Finish[x]"], {}, PAGES)
+    assert (mended.answer.text, len(mended.requests), len(mended.notes("repair"))) == ("x", 3, 1)
+    assert mended.requests[1].shape is None
+    assert mended.requests[2].shape is not None
+
+
 def test_seven_steps_are_the_default_and_more_is_the_step_limit():
     replies = [step(n, f"t{n}", f"Search[Place {n}]") for n in range(1, 12)]
     run = play(paper(), replies, {}, PAGES)

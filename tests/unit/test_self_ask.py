@@ -163,6 +163,11 @@ def test_labels_are_read_in_any_case_spacing_and_markdown(reply):
     assert (step.kind, step.text) == ("follow_up", "How old is it?")
 
 
+def test_of_several_follow_ups_in_one_reply_the_last_is_searched():
+    several = "Follow up: When was it begun?\nFollow up: When was the Eiffel Tower completed?\n" + LABEL
+    assert play(paper(), [several, DONE], SHELF).queries == ["When was the Eiffel Tower completed?"]
+
+
 def test_questions_with_colons_survive():
     run = play(
         paper("Who directed Star Wars: A New Hope?"),

@@ -22,7 +22,7 @@ from sleuth.guards.timing import Clock
 from sleuth.strategies.reader import answered_from_hops
 from sleuth.strategies.trajectories import QUESTION_ANSWERING, rendered
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Completion, Flow, Hop, Message, Page, Passage, Strategy, Why
+from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Page, Passage, Strategy, Why
 from sleuth.verbs import generate, note, open_page
 
 INSTRUCTIONS = """\
@@ -35,6 +35,7 @@ If not, it returns some similar entities to search.
 Here are some examples."""
 EXAMPLES = rendered(QUESTION_ANSWERING)
 LABELS = ("Question:", "Thought:", "Action:", "Observation:", "Finish[")
+ACTION = 'root ::= " "? ("Search" | "Lookup" | "Finish") "[" [^\\]\\n]+ "]"'
 SENTENCES = 5
 """Sentences of a page that search shows (ReAct, section 3.1)."""
 
@@ -169,11 +170,14 @@ def _step(t: Transcript, n: int, calls: str, *, closing: bool) -> Flow[Action]:
         reply = yield from generate(t.messages(given), stop=(f"\nAction {n}:", "\nAction", *stop), max_tokens=90)
         thought, action = parse_step(reply.text)[0], None
     yield from note("thought", thought, step=n)
+    prefix = t.messages(Message("assistant", f"Thought {n}: {thought}\nAction {n}:"))
+    if calls == "two":
+        reply = yield from generate(prefix, stop=("\n",), max_tokens=40, closing=closing)
+        action = parse_action(reply.text)
     if action is None:
-        if calls == "one":
-            yield from note("repair", "The reply has no action; it is asked for.", step=n)
-        prefix = Message("assistant", f"Thought {n}: {thought}\nAction {n}:")
-        again: Completion = yield from generate(t.messages(prefix), stop=("\n",), max_tokens=40, closing=closing)
+        yield from note("repair", "The reply has no action; it is asked for.", step=n)
+        shape = Grammar(ACTION) if calls == "two" else None  # the same call again would bring the same reply
+        again: Completion = yield from generate(prefix, stop=("\n",), max_tokens=40, shape=shape, closing=closing)
         action = parse_action(again.text)
     if action is None:
         raise BadReply("The reply has no action (search, lookup or finish).", reply=reply.text)
@@ -249,7 +253,9 @@ def _read(question: str, t: Transcript, steps: int, calls: str, k: int) -> Flow[
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:
-    return 2 * int(params.get("steps", 7)) + 4 * bool(params.get("reader", True))
+    return (3 if params.get("calls") == "two" else 2) * int(params.get("steps", 7)) + 4 * bool(
+        params.get("reader", True)
+    )
 
 
 STRATEGY = Strategy(

@@ -96,12 +96,13 @@ def final_answer(reply: str) -> str | None:
 
 
 def parse_step(reply: str) -> Step:
-    """The first follow-up, unless the reply gives a final answer."""
+    """The question after the last 'Follow up:' (write-up, step 4), unless the reply gives a final answer."""
     reply = own_part(reply)
     final = final_answer(reply)
     if final is not None:
         return Step("final", final, reply)
-    found = _FOLLOW_UP.search(reply) or _FOLLOW_UP_QUESTION.search(reply)
+    asked_at = [*_FOLLOW_UP.finditer(reply), *_FOLLOW_UP_QUESTION.finditer(reply)]
+    found = max(asked_at, key=lambda match: match.end(), default=None)
     if found and (asked := line(reply[found.end() :])):
         rest = reply[found.end() :]
         end = found.end() + rest.index(asked) + len(asked) if asked in rest else len(reply)
