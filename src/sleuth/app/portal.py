@@ -102,7 +102,7 @@ class Job(Generic[T]):
                 self.future.set_result(await what())
         except Exception as error:  # noqa: BLE001  whatever it is, the one who waits gets it
             self._fail(error)
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again
             self._fail(Cancelled("The run was cancelled: Sleuth is closing."))
             raise
         if not self.future.done():

@@ -76,7 +76,7 @@ def _run(tokens: list[str]) -> int:
         status = build()(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except BrokenPipeError:
         raise
-    except Exception as error:
+    except Exception as error:  # a user never sees a bare traceback; --debug raises it
         if debug:
             raise
         told = _said(error, tokens)

@@ -341,7 +341,7 @@ def writing(folder: Path, roots: Sequence[str]) -> Iterator[Writer]:
         writer = Writer(folder)
         try:
             yield writer
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again
             writer.abandon()
             raise
         writer.close()

@@ -94,7 +94,7 @@ class Lock:
             while not _lock(self._file):
                 self._job.tell(*self._job.state[:2], "waiting for another process that fetches it")
                 self._job.pause(LOOK_SECONDS)
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again
             self._file.close()
             raise
 

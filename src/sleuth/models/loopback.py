@@ -43,7 +43,7 @@ class Exchange:
             raise Gone(str(error)) from error
         try:
             await self._send()
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again
             await anyio.aclose_forcefully(self._stream)
             raise
         return self

@@ -53,7 +53,7 @@ class _Client(openai.DefaultAsyncHttpxClient):
         if not stream:
             try:
                 await response.aread()
-            except BaseException:
+            except BaseException:  # whatever it is, it is raised again
                 await response.aclose()
                 raise
         return response
