@@ -45,6 +45,7 @@ RUNS = HERE / "results"
 
 CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "standard": ("standard", {}),
+    "retrieve-then-read k=2": ("retrieve-then-read", {"k": 2}),
     "retrieve-then-read": ("retrieve-then-read", {}),
     "link-then-read": ("link-then-read", {}),
     "self-ask paper": ("self-ask", dict(TABLE["self-ask"].settings["paper"])),
