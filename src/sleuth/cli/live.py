@@ -22,6 +22,8 @@ OUTCOMES = {
     "rate_limited": "the source said: later",
     "memory": "from the model's memory",
 }
+SAID = {"refused": "refused, as it asks no more than before"}
+"""Notes whose kind alone would puzzle a reader."""
 QUIET_NOTES = frozenset({"read"})
 """Noted for readers of the trace; a person sees the same in the answer."""
 
@@ -98,7 +100,7 @@ class Live:
         elif body.kind == "thought":
             put(self._console, ("  thought: ", "dim"), one_line(body.text))
         elif body.kind not in QUIET_NOTES:
-            put(self._console, (f"  {body.kind.replace('_', ' ')}: ", "dim"), one_line(body.text))
+            put(self._console, (f"  {SAID.get(body.kind, body.kind.replace('_', ' '))}: ", "dim"), one_line(body.text))
 
     def _hop(self, question: str, data: Mapping[str, Any]) -> None:
         question = question or str(data.get("question", ""))
