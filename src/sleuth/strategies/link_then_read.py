@@ -78,7 +78,7 @@ STRATEGY = Strategy(
     Card(
         name="link-then-read",
         summary="Searches once for passages that answer together and name each other, and reads the best pair.",
-        paper="Sleuth's own (docs/decisions); the covering pair goes back to multi-document evidence selection",
+        paper="Sleuth's own (docs/decisions/link-then-read.md)",
         when=(
             "two facts in pages that name each other, as in an encyclopaedia, a handbook or a wiki",
             "small models and small budgets: one or two calls",
