@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_the_run_is_cancelled_and_its_trace_says_so(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home, number = private(monkeypatch, tmp_path), getattr(signal, name)
+    before = signal.signal(number, signal.SIG_DFL)  # under nohup it is ignored, and the command would inherit that
     with StubServer() as server:
         server.faults.append(slow(30))
         command = (
@@ -43,6 +44,7 @@ def test_the_run_is_cancelled_and_its_trace_says_so(name: str, monkeypatch: pyte
                 _, err = process.communicate(timeout=20)
             finally:
                 process.kill()
+                signal.signal(number, before)
     [trace] = (home / "runs").iterdir()
     body = read_trace(trace)[-1].body
     assert process.returncode == 128 + number, err
