@@ -68,7 +68,7 @@ def test_a_slip_in_an_environment_variable_is_told(monkeypatch: pytest.MonkeyPat
 
 def test_another_programs_variable_is_let_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLEUTH_DATA", "somewhere")
-    settings.load()
+    assert not hasattr(settings.load(), "data")
 
 
 def test_a_value_that_cannot_be_used_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,12 +148,10 @@ def shelf_text(page: Page) -> str:
 
 
 def test_both_may_be_closed_twice() -> None:
-    async def main() -> None:
-        for port in (Script([]), Shelf()):
-            await port.aclose()
-            await port.aclose()
+    async def main() -> list[None]:
+        return [await port.aclose() for port in (Script([]), Shelf()) for _ in range(2)]
 
-    anyio.run(main)
+    assert anyio.run(main) == [None] * 4
 
 
 def test_a_text_that_answers_a_query_has_no_title_of_its_own() -> None:
