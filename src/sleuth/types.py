@@ -25,6 +25,7 @@ Why: TypeAlias = Literal[
     "follow_up_limit",
     "step_limit",
     "repeated",
+    "ungrounded",
     "unparsable",
     "budget",
     "deadline",
@@ -175,6 +176,8 @@ class Answer:
 
     `ended` says why the run stopped, apart from whether there is an answer. `read` is the passages the call that
     wrote the answer had before it, in order. `transcript` is the text so far, as the model saw and continued it.
+    `confidence` is a probability and `confidence_by` where it is from: ``votes``, ``logprob`` (of the answer's tokens)
+    or ``asked`` (of the model). `grounded` says whether the answer follows from cited hops; None: not checked.
     """
 
     text: str
@@ -188,6 +191,8 @@ class Answer:
     usage: Usage = Usage()
     note: str = ""
     run: str = ""
+    confidence_by: Literal["", "votes", "logprob", "asked"] = ""
+    grounded: bool | None = None
 
 
 # --- shapes: constrained decoding, where a model offers it ------------------------------------------------------
@@ -387,6 +392,29 @@ class Budget:
     usd: float | None = None
     seconds: float | None = None
     closing_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What keeps a run from going wrong; each can be turned off, and is measured in docs/guards.md.
+
+    `confidence`: stop looking up once an answer is surer than this (probability; None: never), told by `confidence_by`.
+    `fallback`: what a search that finds nothing tries next: an expansion of the query (by pseudo-relevance ``feedback``
+    or by the ``model``), then its keywords. `compress`: tokens of dialogue above which its middle is summarised (0: never).
+    `repeats`: which queries, follow-ups and actions count as asked before: the same words in order (``exact``), or
+    also in another order and form (``near``). `citations`: an answer that does not follow from cited hops is
+    marked, or becomes an abstention; `judge` lets one model call decide where the rules cannot. `own`: a model that
+    writes its own observation is cut there.
+    """
+
+    confidence: float | None = 0.8
+    confidence_by: Literal["logprob", "asked"] = "logprob"
+    fallback: Literal["off", "feedback", "model"] = "feedback"
+    compress: int = 2000
+    repeats: Literal["off", "exact", "near"] = "near"
+    citations: Literal["off", "mark", "abstain"] = "mark"
+    judge: bool = False
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
