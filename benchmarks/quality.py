@@ -1,11 +1,12 @@
-"""Answer quality of the strategies with one model: EM, F1, gold found, calls, tokens, seconds, with intervals.
+"""Answer quality of the strategies with one model: EM, F1, gold read, abstentions, calls, tokens, seconds, with intervals.
 
     python benchmarks/quality.py run    --set sample --set hotpotqa-report-100
     python benchmarks/quality.py report --set sample --set hotpotqa-report-100
 
 `run` appends one line a question and configuration to ``benchmarks/results/SET/CONFIGURATION.jsonl`` and skips what is
-there already: stopped at any point, it goes on. A model call that was made before, to the letter and at temperature 0,
-is answered from ``benchmarks/results/calls.jsonl`` with what it took then (ReAct's two settings share their loop). `report` prints the Markdown tables of docs/quality.md.
+there already: stopped at any point, it goes on. A model call that was made before, to the letter and of the same draw,
+is answered from ``benchmarks/results/calls.jsonl`` with what it took then (a hybrid shares its plan with the planner, a
+back-off its samples). Calls are made one at a time. `report` prints the Markdown tables of docs/quality.md.
 Evaluation data is read from ``../shared/data`` (or SLEUTH_DATA); question ids are in ``benchmarks/ids``.
 """
 
@@ -18,6 +19,7 @@ import json
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,10 +32,11 @@ from sleuth.bench.metrics import all_found, exact_match, f1
 from sleuth.bench.statistics import interval, mean, paired, wilson
 from sleuth.codec import digest, plain, restore
 from sleuth.engine import Engine
+from sleuth.events import Event, Noted
 from sleuth.library import Library, index
 from sleuth.models.limit import Limiter
 from sleuth.models.local import LocalModel
-from sleuth.ports import Model, Pieces, Report
+from sleuth.ports import Model, Pieces, Report, Source
 from sleuth.sample import articles_path, questions_path
 from sleuth.sources.library import LibrarySource
 from sleuth.strategies import TABLE
@@ -84,10 +87,11 @@ def question_set(name: str, scratch: Path) -> QuestionSet:
 
 
 class Remembering:
-    """A model whose calls are kept with what they took, and not made twice (all are at temperature 0)."""
+    """A model whose calls are kept with what they took, and not made twice; one at a time, so that each has its own cost."""
 
     def __init__(self, model: Model, file: Path) -> None:
         self.model, self.file, self.cpu, self.seconds = model, file, 0.0, 0.0
+        self.turn = asyncio.Lock()
         file.parent.mkdir(parents=True, exist_ok=True)
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         self.kept: dict[str, tuple[Completion, float, float]] = {
@@ -109,16 +113,21 @@ class Remembering:
 
     async def generate(self, request: Generate, *, report: Report, pieces: Pieces | None = None) -> Completion:
         call = digest(replace(request, closing=False))
-        if call not in self.kept:
-            began, cpu = time.perf_counter(), cpu_seconds()
-            reply = await self.model.generate(request, report=report, pieces=pieces)
-            self.kept[call] = (reply, cpu_seconds() - cpu, time.perf_counter() - began)
-            row = {"call": call, "reply": plain(reply), "cpu": self.kept[call][1], "seconds": self.kept[call][2]}
-            with self.file.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-        reply, cpu, seconds = self.kept[call]
-        self.cpu, self.seconds = self.cpu + cpu, self.seconds + seconds
+        async with self.turn:
+            if call not in self.kept:
+                began, cpu = time.perf_counter(), cpu_seconds()
+                reply = await self.model.generate(request, report=report, pieces=pieces)
+                self.keep(call, reply, cpu_seconds() - cpu, time.perf_counter() - began)
+            reply, cpu, seconds = self.kept[call]
+            self.cpu, self.seconds = self.cpu + cpu, self.seconds + seconds
         return reply
+
+    def keep(self, call: str, reply: Completion, cpu: float, seconds: float) -> None:
+        """Remember the call, here and in the file."""
+        self.kept[call] = (reply, cpu, seconds)
+        row = {"call": call, "reply": plain(reply), "cpu": cpu, "seconds": seconds}
+        with self.file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def opened(name: str) -> Model:
@@ -134,14 +143,17 @@ async def run(sets: Sequence[QuestionSet], names: Sequence[str], model: Model, m
     """Ask every question with every configuration that has not answered it yet."""
     asking = Remembering(model, RUNS / "calls.jsonl")
     for questions in sets:
-        engine = Engine(asking, LibrarySource(Library.open(questions.library)))
+        source = LibrarySource(Library.open(questions.library))
         for name in names:
             file = RUNS / questions.name / f"{name.replace(' ', '_')}.jsonl"
             file.parent.mkdir(parents=True, exist_ok=True)
             done = {row["id"] for row in rows(questions.name, name)}
             for question in [q for q in questions.questions[:most] if q["id"] not in done]:
                 asking.cpu = asking.seconds = 0.0
-                row = await ask(engine, question, name) | {"cpu": asking.cpu, "seconds": asking.seconds}
+                row = await ask(asking, source, question, *CONFIGURATIONS[name]) | {
+                    "cpu": asking.cpu,
+                    "seconds": asking.seconds,
+                }
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(row, ensure_ascii=False) + "\n")
                 scores = f"{row['em']:.0f} {row['f1']:.2f} {row['cpu']:5.1f} s"
@@ -149,12 +161,18 @@ async def run(sets: Sequence[QuestionSet], names: Sequence[str], model: Model, m
     await asking.aclose()
 
 
-async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """One question, one configuration: the row that is kept."""
-    strategy, params = CONFIGURATIONS[name]
-    answer: Answer = await engine.run(
-        TABLE[strategy].flow(question["question"], **params), question=question["question"]
-    )
+async def ask(
+    model: Model, source: Source, question: Mapping[str, Any], strategy: str, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One question, one strategy: the row that is kept."""
+    noted: Counter[str] = Counter()
+
+    def sink(event: Event) -> None:
+        if isinstance(event.body, Noted):
+            noted[event.body.kind] += 1
+
+    flow = TABLE[strategy].flow(question["question"], **params)
+    answer: Answer = await Engine(model, source, sinks=[sink]).run(flow, question=question["question"])
     gold, wanted = question["answers"], question.get("supporting_ids") or question.get("supporting") or []
     by_title = "supporting_ids" not in question
     read = [p.title if by_title else p.document for p in answer.read][:5]
@@ -171,7 +189,12 @@ async def ask(engine: Engine, question: Mapping[str, Any], name: str) -> dict[st
         "read": answer.usage.read,
         "cached": answer.usage.cached,
         "written": answer.usage.written,
+        "searches": answer.usage.searches,
+        "hops": len(answer.hops),
         "confidence": answer.confidence,
+        "confidence_by": answer.confidence_by,
+        "grounded": answer.grounded,
+        "noted": dict(noted),
         "type": question.get("type", ""),
         "note": answer.note,
     }
@@ -191,7 +214,7 @@ def rows(set_name: str, name: str) -> list[dict[str, Any]]:
 
 HEADER = (
     "| configuration | n | EM (95% interval) | F1 (95% interval) | F1 less that of {against} | all gold read | passages read "
-    "| calls | tokens read | written | seconds | CPU s |"
+    "| no answer | calls | tokens read | written | seconds | CPU s |"
 )
 
 
@@ -223,6 +246,7 @@ def _line(name: str, ours: Mapping[str, Mapping[str, Any]], yardstick: Mapping[s
         "" if ours is yardstick else f"{gain:+.1f} ({least:+.1f} to {most:+.1f}){shown}",
         f"{100 * average('found'):.0f}%" if average("read_passages") else "–",
         f"{average('read_passages'):.1f}" if average("read_passages") else "–",
+        f"{sum(row['status'] != 'answered' for row in ours.values())}",
         f"{average('calls'):.1f}",
         f"{average('read'):.0f}",
         f"{average('written'):.0f}",
