@@ -40,7 +40,7 @@ from sleuth.ports import Model, Pieces, Report, Source
 from sleuth.sample import articles_path, questions_path
 from sleuth.sources.library import LibrarySource
 from sleuth.strategies import TABLE
-from sleuth.types import Answer, Completion, Generate, Message
+from sleuth.types import Answer, Completion, Generate, Guards, Message
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("SLEUTH_DATA") or HERE.parent.parent / "shared" / "data")
@@ -52,9 +52,26 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "retrieve-then-read": ("retrieve-then-read", {}),
     "link-then-read": ("link-then-read", {}),
     "self-ask paper": ("self-ask", dict(TABLE["self-ask"].settings["paper"])),
-    "self-ask": ("self-ask", {}),
+    "self-ask": ("self-ask", dict(TABLE["self-ask"].settings["default"])),
+    "self-ask, stops when sure": ("self-ask", {"guards": Guards(confidence=0.8)}),
+    "self-ask, never sure": ("self-ask", {"guards": Guards(confidence=None)}),
     "react paper": ("react", dict(TABLE["react"].settings["paper"])),
     "react": ("react", {}),
+    "plan-and-solve paper": ("plan-and-solve", dict(TABLE["plan-and-solve"].settings["paper"])),
+    "plan-and-solve": ("plan-and-solve", dict(TABLE["plan-and-solve"].settings["default"])),
+    "parallel-self-ask paper": ("parallel-self-ask", dict(TABLE["parallel-self-ask"].settings["paper"])),
+    "parallel-self-ask": ("parallel-self-ask", {}),
+    "hybrid paper": ("hybrid", dict(TABLE["hybrid"].settings["paper"])),
+    "hybrid": ("hybrid", {}),
+    "cot": ("cot", {}),
+    "cot-sc": ("cot-sc", dict(TABLE["cot-sc"].settings["default"])),
+    "cot-sc paper": ("cot-sc", dict(TABLE["cot-sc"].settings["paper"])),
+    "react-then-cot-sc": ("react-then-cot-sc", dict(TABLE["react-then-cot-sc"].settings["default"])),
+    "cot-sc-then-react": ("cot-sc-then-react", dict(TABLE["cot-sc-then-react"].settings["default"])),
+    "act paper": ("act", dict(TABLE["act"].settings["paper"])),
+    "act": ("act", {}),
+    "ircot paper": ("ircot", dict(TABLE["ircot"].settings["paper"])),
+    "ircot": ("ircot", {}),
 }
 YARDSTICK = "retrieve-then-read"
 

@@ -49,17 +49,28 @@ MARKED = re.compile(r"(<!-- made: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NOTES: Mapping[str, str] = {
     "action": "ReAct's action, as it was understood",
     "budget": "the budget did not cover a further call: the run goes on with what it has",
+    "compressed": "the dialogue's older steps were replaced by a summary: tokens before and after, and what a prefix cache may have lost",
+    "confidence": "between hops, a short answer was read: how sure it is, `by` what, the threshold, and whether the loop stops",
     "contradicted": "the dates in the passages speak against an answer; it is read again",
+    "fallback": "a search found nothing and is made in other words (`level`: expansion or keywords) `instead_of` the query",
+    "follow_ups": "all follow-up questions at once: `steps` with what each depends on, `groups` that are looked up together",
+    "grounding": "whether the answer follows from what was cited, by which `rule`, from which quotes",
     "hop": "a look-up: question, query, passages with why each is there, intermediate answer, outcome, quote",
+    "model_error": "the model could not answer a further call: the run goes on with what it has",
     "nothing_found": "a search brought nothing (which is no failure, and not tried again)",
+    "own_observation": "the model wrote an observation itself, which was cut off",
     "read": "a short answer was read from passages, with its log-probability",
+    "reformulated": "other words are searched for what was asked before (`instead`)",
     "refused": "a follow-up that says no more than the question, or was asked before; `by_rule` asks in its place",
     "repair": "a malformed reply is asked for once more",
     "repeat_told": "the model is told that it did the same before",
+    "route": "the strategy that `auto` chose, the question's type, what speaks for it, and whether rules or the model told it",
     "search_failed": "a search failed or timed out; `again` says whether it is tried once more",
-    "thought": "ReAct's thought",
+    "switch": "one strategy hands over to another: `from`, `to`, `reason`, and the `step` of a plan that failed",
+    "thought": "ReAct's thought, or the next sentence of IRCoT's reasoning",
     "unparsable": "a reply does not follow the scaffold",
     "unsure": "the answer's log-probability is under the threshold: more is read",
+    "votes": "how many samples gave each answer",
     "when": "the moment that the question is about was found, and where",
 }
 """Kinds of `Noted` that the packaged strategies write. A test compares them with the source."""
@@ -88,6 +99,7 @@ ENDED: Mapping[str, str] = {
     "cancelled": "Ctrl-C, or the program cancelled the run",
     "source_error": "a search could not be had",
     "model_error": "the model could not answer",
+    "ungrounded": "the answer did not follow from what was cited, and an abstention was asked for",
 }
 
 

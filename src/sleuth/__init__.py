@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from sleuth.app import ask as ask
     from sleuth.app import strategy as strategy
     from sleuth.app import stream as stream
+    from sleuth.app.compare import Comparison as Comparison
+    from sleuth.app.comparing import compare as compare
+    from sleuth.app.planning import plan as plan
     from sleuth.engine import Engine as Engine
     from sleuth.errors import SleuthError as SleuthError
     from sleuth.events import Closed as Closed
     from sleuth.events import Event as Event
     from sleuth.events import Noted as Noted
     from sleuth.models.script import Script as Script
+    from sleuth.sources.functions import tool as tool
     from sleuth.sources.shelf import Shelf as Shelf
     from sleuth.types import Answer as Answer
     from sleuth.types import Budget as Budget
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from sleuth.types import Citation as Citation
     from sleuth.types import Completion as Completion
     from sleuth.types import Flow as Flow
+    from sleuth.types import Guards as Guards
     from sleuth.types import Hop as Hop
     from sleuth.types import Message as Message
     from sleuth.types import Page as Page
@@ -54,14 +59,18 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "sleuth.app": ("aask", "ask", "strategy", "stream"),
+    "sleuth.app.compare": ("Comparison",),
+    "sleuth.app.comparing": ("compare",),
+    "sleuth.app.planning": ("plan",),
     "sleuth.engine": ("Engine",),
     "sleuth.errors": ("SleuthError",),
     "sleuth.events": ("Closed", "Event", "Noted"),
     "sleuth.models.script": ("Script",),
+    "sleuth.sources.functions": ("tool",),
     "sleuth.sources.shelf": ("Shelf",),
     "sleuth.types": (
-        *("Answer", "Budget", "Card", "Citation", "Completion", "Flow", "Hop", "Message", "Page", "Passage"),
-        *("Similar", "Usage"),
+        *("Answer", "Budget", "Card", "Citation", "Completion", "Flow", "Guards", "Hop", "Message", "Page"),
+        *("Passage", "Similar", "Usage"),
     ),
     "sleuth.verbs": (
         *("call", "cancel", "count", "fork", "generate", "join", "listen", "next_of", "note", "open_page", "read"),
@@ -74,7 +83,10 @@ __all__ = [  # noqa: RUF022  by what they are for, not by the alphabet
     "ask",
     "aask",
     "stream",
+    "compare",
+    "plan",
     "strategy",
+    "tool",
     "Engine",
     "Script",
     "Shelf",
@@ -82,11 +94,13 @@ __all__ = [  # noqa: RUF022  by what they are for, not by the alphabet
     "Budget",
     "Card",
     "Citation",
+    "Comparison",
     "Completion",
     "Closed",
     "Event",
     "Noted",
     "Flow",
+    "Guards",
     "Hop",
     "Message",
     "Page",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.homes import private
-from tests.support.stub_server import StubServer, slow
+from tests.support.stub_server import Fault, StubServer, slow
 
 from sleuth.events import Closed
 from sleuth.trace import read_trace
@@ -78,6 +78,24 @@ def test_ctrl_c_on_the_command_line_is_status_130_and_tells_where_the_trace_is(h
     assert "Traceback" not in err
     assert out == ""
     assert closing_answer(trace).ended == "cancelled"
+
+
+def test_ctrl_c_in_a_comparison_shows_what_is_finished_and_keeps_every_trace(home: Path) -> None:
+    with StubServer(reply=" 1889") as server:
+        server.faults.extend([Fault(), slow(30)])
+        words = ("compare", "Who was it?", "--model", f"{server.url}#stub", "--strategies", "standard,standard,react")
+        process = start("-m", "sleuth", *words)
+        until(lambda: len(server.posts) == 2)
+        process.send_signal(signal.SIGINT)
+        until(lambda: server.aborted, seconds=3)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert out.count("  1889") == 1
+    assert "failed, cancelled" in out
+    assert "react\n  No answer.\n  waiting" in out
+    assert "Interrupted; what there is so far:" in err
+    assert "Traceback" not in err
+    assert sorted(closing_answer(path).ended for path in (home / "runs").iterdir()) == ["cancelled", "final_answer"]
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

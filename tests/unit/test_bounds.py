@@ -29,25 +29,79 @@ from sleuth.errors import (
     SourceTimeout,
 )
 from sleuth.events import Event, Noted
+from sleuth.guards.guarded import PAPER
 from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
 from sleuth.strategies import TABLE
+from sleuth.strategies.ircot import ircot
 from sleuth.strategies.link_then_read import link_then_read
 from sleuth.strategies.react import react
 from sleuth.strategies.self_ask import self_ask
-from sleuth.types import Answer, Budget, Completion, Open, Page, Passage, Search, Similar
+from sleuth.types import Answer, Budget, Completion, Guards, Open, Page, Passage, Search, Similar
 
 SETTINGS = [(name, setting) for name, strategy in TABLE.items() for setting in strategy.settings]
+GUARDS = st.builds(
+    Guards,
+    confidence=st.sampled_from([None, 0.0, 0.8]),
+    confidence_by=st.sampled_from(["logprob", "asked"]),
+    fallback=st.sampled_from(["off", "feedback", "model"]),
+    compress=st.sampled_from([0, 40, 2000]),
+    repeats=st.sampled_from(["off", "exact", "near"]),
+    citations=st.sampled_from(["off", "mark", "abstain"]),
+    judge=st.booleans(),
+    own=st.booleans(),
+)
 PARAMS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "hybrid": {
+        "plan_steps": st.integers(1, 12),
+        "steps": st.integers(1, 7),
+        "k": st.integers(1, 5),
+        "guards": GUARDS,
+    },
+    "parallel-self-ask": {
+        "follow_ups": st.integers(0, 4),
+        "intermediate": st.sampled_from(["snippet", "referred", "model"]),
+        "k": st.integers(1, 5),
+        "guards": GUARDS,
+    },
     "self-ask": {
         "follow_ups": st.integers(0, 4),
         "intermediate": st.sampled_from(["snippet", "model"]),
         "k": st.integers(1, 5),
+        "guards": GUARDS,
     },
-    "react": {"steps": st.integers(1, 7), "calls": st.sampled_from(["one", "two"]), "k": st.integers(1, 5)},
+    "react": {
+        "steps": st.integers(1, 7),
+        "calls": st.sampled_from(["one", "two"]),
+        "k": st.integers(1, 5),
+        "thoughts": st.sampled_from(["dense", "sparse"]),
+        "task": st.sampled_from(["question", "claim"]),
+        "known": st.sampled_from(["", "Failed at: Finish[it]\nAction 1: Search[x]"]),
+    },
+    "cot": {"task": st.sampled_from(["question", "claim"]), "shots": st.integers(0, 6)},
+    "act": {"steps": st.integers(1, 7), "k": st.integers(1, 5), "task": st.sampled_from(["question", "claim"])},
     "link-then-read": {"pairs": st.integers(1, 3), "unsure": st.sampled_from([-0.8, 0.0, -math.inf])},
+    "ircot": {
+        "steps": st.integers(1, 8),
+        "width": st.integers(1, 4),
+        "most": st.integers(1, 15),
+        "k": st.integers(1, 5),
+    },
+    "auto": {"by": st.sampled_from(["rules", "model"])},
+    "cot-sc": {
+        "n": st.integers(0, 6),
+        "half": st.booleans(),
+        "task": st.sampled_from(["question", "claim"]),
+        "guards": GUARDS,
+    },
+    "react-then-cot-sc": {
+        "n": st.integers(1, 4),
+        "steps": st.none() | st.integers(1, 7),
+        "sure": st.sampled_from([0, 1]),
+    },
+    "cot-sc-then-react": {"n": st.integers(1, 4), "steps": st.none() | st.integers(1, 7), "share": st.floats(0, 1)},
     "retrieve-then-read": {"k": st.integers(1, 5)},
-    "standard": {},
+    "standard": {"task": st.sampled_from(["question", "claim"]), "worked": st.booleans()},
 }
 TIMED = "Who was warden of Orl Hall when the Brenn bridge was completed?"
 BRIDGE = Passage("b", "b", "Brenn bridge", "The Brenn bridge was completed on 6 May 1912. It crosses the Tarn.")
@@ -67,7 +121,10 @@ _SAID = st.sampled_from(
     """ Yes.\nFollow up: When was the Brenn bridge completed?\nIntermediate answer:|Follow up: Who was warden of Orl Hall on 6 May 1912?|
     Follow up: Who was warden then?\n|Follow up: Who was warden of Orl Hall when the Brenn bridge was completed?|Follow up:|
     So the final answer is: Ada Tell|So the final answer is:|**Follow-Up:** who?|Question: mine?| Ada Tell\n|Jon Rook|No.|
-    I look.\nAction 1: Search[Brenn bridge]\nObservation 1:|Search[nothing]|Lookup[Tarn]|x\nAction 2: Lookup[of]|Finish[Ada Tell]|
+    I look.\nAction 1: Search[Brenn bridge]\nObservation 1:|Search[nothing]|Lookup[Tarn]|x\nAction 2: Lookup[of]|Think[hm]|Finish[REFUTES]|So it is.\nAnswer: Ada Tell|Final Answer: Ada Tell|Finish[Ada Tell]|
+    {"steps": [{"id": "s1", "query": "When was the Brenn bridge completed?", "depends_on": []},
+    {"id": "s2", "query": "Who was warden on {s1.date}?", "depends_on": ["s1"]}, {"id": "s3", "query": "Tarn", "depends_on": []}]}|
+    {"steps": [{"id": "s1", "query": "Who was {s1}?", "depends_on": ["s1"]}]}|Follow up: a?\nFollow up: Who was {1}?\n|
     Finish[|Action 3:|Search[]|6 May 1912|yes|\n\n|   """.split("|")
 )
 _TEXT = st.one_of(_SAID, _SAID.map(str.strip), st.text(max_size=60), st.just(""))
@@ -155,8 +212,18 @@ def assert_honest(ran: Ran) -> None:
     assert (
         answer.ended
         in {
-            "answered": {"final_answer", "confident", "step_limit", "repeated", "unparsable", "budget", "source_error"},
+            "answered": {
+                "final_answer",
+                "confident",
+                "follow_up_limit",
+                "step_limit",
+                "repeated",
+                "unparsable",
+                "budget",
+                "source_error",
+            },
             "abstained": {
+                "ungrounded",
                 "final_answer",
                 "follow_up_limit",
                 "step_limit",
@@ -213,9 +280,33 @@ _FACTS = [f"Follow up: Which fact is number {word}?" for word in ("one", "two", 
             [_FACTS[0], "x", _FACTS[1], "x", _FACTS[2]],
             [[TELL]],
         ),
+        (
+            "parallel-self-ask",
+            {"reader": False, "intermediate": "model", "follow_ups": 2},
+            "?",
+            ["\n".join(_FACTS), "x", "y", "z"],
+            [[TELL]],
+        ),
         ("react", {"reader": False, "steps": 2, "calls": "two"}, "?", ["I look.", "No action.", "Search[a]"], [[TELL]]),
         ("react", {"reader": False, "steps": 1}, "?", ["No action.", "Search[a]"], [[TELL]]),
+        ("cot", {}, "?", ["Answer: x"], [[]]),
+        ("act", {"reader": False, "steps": 2}, "?", ["No action.", "Search[a]"], [[TELL]]),
         ("link-then-read", {"pairs": 1}, TIMED, ["Jon Rook"], [[BRIDGE, TELL]]),
+        (
+            "ircot",
+            {"reader": False, "steps": 2, "guards": PAPER},
+            "?",
+            [" Ada Tell is a warden.", " Jon Rook is another.", " So the answer is: Ada Tell"],
+            [[TELL]],
+        ),
+        ("cot-sc", {"n": 3}, "?", ["Answer: a", "Answer: b", "Answer: b"], [[]]),
+        (
+            "cot-sc-then-react",
+            {"n": 2, "steps": 1, "reader": False, "guards": PAPER},
+            "?",
+            ["I cannot.", "I cannot.", "No action.", "Search[a]"],
+            [[TELL]],
+        ),
         ("retrieve-then-read", {}, "?", ["x"], [[TELL]]),
         ("standard", {}, "?", ["x"], [[]]),
     ],
@@ -241,7 +332,7 @@ def test_no_run_passes_its_budget(name, setting, data):
     assert_honest(ran)
 
 
-@pytest.mark.parametrize("planner", [link_then_read, self_ask, react])
+@pytest.mark.parametrize("planner", [link_then_read, self_ask, react, ircot])
 @quick
 @given(
     question=st.sampled_from(QUESTIONS),
@@ -267,15 +358,25 @@ STEPS = [f" I look.\nAction {n}: Search[Place {n}]\nObservation {n}:" for n in r
 @pytest.mark.parametrize(("planner", "replies"), [(self_ask, HOPS), (react, STEPS)])
 @pytest.mark.parametrize("calls", [1, 2, 3, 4])
 def test_with_few_calls_the_hops_stop_and_the_answer_is_still_read(planner, replies, calls):
-    ran = run(planner(QUESTIONS[1]), replies, [[TELL], [BRIDGE, ROOK]], Budget(calls=calls), read="Ada Tell")
+    flow = planner(QUESTIONS[1], guards=Guards(confidence=None))
+    ran = run(flow, replies, [[TELL], [BRIDGE, ROOK]], Budget(calls=calls), read="Ada Tell")
     assert (ran.answer.text, ran.answer.ended) == ("Ada Tell", "budget")
     assert (ran.calls, len(ran.noted("budget")), len(ran.answer.hops)) == (calls, 1, calls - 1)
     assert ran.answer.read
 
 
+@pytest.mark.parametrize(("planner", "replies"), [(self_ask, HOPS), (react, STEPS)])
+@pytest.mark.parametrize("calls", [1, 2, 3, 4])
+def test_readings_between_hops_do_not_spend_the_answer_either(planner, replies, calls):
+    ran = run(planner(QUESTIONS[1]), replies, [[TELL], [BRIDGE, ROOK]], Budget(calls=calls), read="Ada Tell")
+    assert (ran.answer.text, ran.answer.ended) == ("Ada Tell", "budget")
+    assert ran.calls <= calls
+
+
 @pytest.mark.parametrize("steps", [1, 3])
 def test_the_last_step_of_react_leaves_the_held_back_call_to_the_reading(steps):
-    ran = run(react(QUESTIONS[1], steps=steps), STEPS, [[TELL]], Budget(calls=steps), read="Ada Tell")
+    flow = react(QUESTIONS[1], steps=steps, guards=Guards(confidence=None))
+    ran = run(flow, STEPS, [[TELL]], Budget(calls=steps), read="Ada Tell")
     assert (ran.answer.text, ran.answer.ended) == ("Ada Tell", "budget")
 
 

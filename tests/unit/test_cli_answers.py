@@ -1,5 +1,7 @@
 """An answer's exit status and how it is shown."""
 
+from typing import Any
+
 import pytest
 
 from sleuth.cli.answers import cost, exit_status, put_answer
@@ -32,6 +34,15 @@ def test_an_answer_is_shown_with_its_citations_and_why_it_ended(capsys: pytest.C
     assert out[1] == '  [1] The Tower: "lit in 1901"'
     assert out[2] == '  [2] [b]Other[/b]: "x"  (not verified)'
     assert out[3] == "status   answered, follow up limit: four were asked"
+
+
+@pytest.mark.parametrize(
+    ("by", "shown"),
+    [("logprob", " (log-probability)"), ("votes", " (votes)"), ("asked", " (as the model says)"), ("", "")],
+)
+def test_confidence_is_shown_with_where_it_is_from(capsys: pytest.CaptureFixture[str], by: Any, shown: str) -> None:
+    put_answer(Answer("1901", "answered", "final_answer", confidence=0.834, confidence_by=by), trace=None)
+    assert f"\nconfidence 0.83{shown}\n" in capsys.readouterr().out
 
 
 def test_no_answer_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,8 @@ def as_json(text: str) -> Any:
 
 COMMANDS = [
     ("ask",),
+    ("plan",),
+    ("compare",),
     ("index",),
     *(("library", name) for name in ("list", "show", "remove")),
     *(("strategies", name) for name in ("list", "show")),

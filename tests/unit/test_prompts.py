@@ -22,7 +22,8 @@ from sleuth.engine import Engine
 from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
 from sleuth.strategies import TABLE, reader
-from sleuth.types import Generate, Message, Passage
+from sleuth.strategies.trajectories import VERDICTS
+from sleuth.types import Completion, Generate, Message, Passage
 
 GOLDEN = Path(__file__).parent / "golden"
 DATA = Path(os.environ.get("SLEUTH_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -34,13 +35,77 @@ PAGES = {
     "Brenn": "Brenn is a town on the river Tarn. Question: what is this? It has a mill.",
 }
 REPLIES = {
+    "hybrid": [
+        '{"steps": [{"id": "s1", "query": "Where was Ada Tell born?", "depends_on": []}, '
+        '{"id": "s2", "query": "Which river runs past {s1}?", "depends_on": ["s1"]}]}',
+        " Brenn",
+        " unknown",
+        " I search it.\nAction 1: Search[Brenn]\nObservation 1:",
+        " Tarn",
+        " Done.\nAction 2: Finish[Tarn]\n",
+        " Tarn",
+    ],
+    "hybrid.paper": [
+        '{"steps": [{"id": "s1", "query": "Where was {s1} born?", "depends_on": ["s1"]}]}',
+        "No plan.",
+        " I search it.\nAction 1: Search[Brenn]\nObservation 1:",
+        " Done.\nAction 2: Finish[Tarn]\n",
+    ],
+    "parallel-self-ask": [
+        "\nFollow up: Where was Ada Tell born?\nFollow up: Which river runs past {1}?\nIntermediate answer:",
+        " Brenn",
+        " Tarn",
+        " Tarn",
+    ],
     "self-ask": [
+        " Where was Ada Tell born?",
+        Completion(" Tarn", logprob=-1.0),
+        "So the final answer is: Tarn",
+        " Tarn",
+    ],
+    "self-ask.memory": [
+        " Yes.\nFollow up: Where was Ada Tell born?\nIntermediate answer: Brenn\nSo the final answer is: Tarn"
+    ],
+    "self-ask.paper": [
         " Yes.\nFollow up: Where was Ada Tell born?\nIntermediate answer:",
         "So the final answer is: Tarn",
         " Tarn",
     ],
+    "ircot": [
+        " Ada Tell was born in Brenn.\nPassage: Brenn",
+        Completion(" Tarn", logprob=-1.0),
+        " The river Tarn runs past Brenn, so the answer is: Tarn",
+        " Tarn",
+    ],
+    "ircot.paper": [
+        " Ada Tell was born in Brenn. She painted.",
+        " So the answer is: Tarn.",
+        " Ada Tell was born in Brenn. The river Tarn runs past Brenn. So the answer is: Tarn.",
+    ],
+    "cot-sc": [" It is the Tarn.\nAnswer: Tarn", " It is the Silt.\nAnswer: Silt"] * 11,
+    "cot-sc.claims": [" It is so.\nAnswer: SUPPORTS"] * 5,
+    "react-then-cot-sc": [
+        " Done.\nAction 1: Finish[Tarn]\n",
+        Completion(" Silt", logprob=-3.0),
+        *[" It is the Tarn.\nAnswer: Tarn"] * 5,
+    ],
+    "react-then-cot-sc.paper": [" I stop.", " I stop.", *[" It is the Tarn.\nAnswer: Tarn"] * 21],
+    "react-then-cot-sc.claims": [" I stop.", " I stop.", *[" It is so.\nAnswer: SUPPORTS"] * 5],
+    "cot-sc-then-react": [*[" I cannot say."] * 5, " Done.\nAction 1: Finish[Tarn]\n", " Tarn"],
+    "cot-sc-then-react.paper": [*[" I cannot say."] * 21, " Done.\nAction 1: Finish[Tarn]\n"],
+    "cot-sc-then-react.claims": [*[" I cannot say."] * 5, " Done.\nAction 1: Finish[SUPPORTS]\n"],
+    "cot": [" She was born in Brenn, on the Tarn.\nAnswer: Tarn"],
+    "cot.claims": [" It is so.\nAnswer: SUPPORTS"],
+    "standard.claims": [" REFUTES"],
+    "act": [" Search[Ada Tell]", Completion(" Tarn", logprob=-1.0), " Finish[Tarn]", " Tarn"],
+    "act.paper": [" Search[Ada Tell]", " Finish[Tarn]"],
+    "act.claims": [" Search[Ada Tell]", " Finish[SUPPORTS]"],
+    "react.paper": [" I search her.\nAction 1: Search[Ada Tell]\n", " Done.\nAction 2: Finish[Tarn]\n"],
+    "react.claims": [" I search her.\nAction 1: Search[Ada Tell]\n", " Done.\nAction 2: Finish[SUPPORTS]\n"],
+    "react.sparse": [" Think[I need to search her.]", " Search[Ada Tell]", " Finish[Tarn]"],
     "react": [
         " I search her.\nAction 1: Search[Ada Tell]\nObservation 1:",
+        Completion(" Tarn", logprob=-1.0),
         " Done.\nAction 2: Finish[Tarn]\n",
         " Tarn",
     ],
@@ -50,7 +115,7 @@ REPLIES = {
 def sent(name: str, setting: str, question: str, pages: dict[str, str]) -> list[Generate]:
     """The model's requests in a run with the replies above."""
     strategy = TABLE[name]
-    script = Script(REPLIES.get(name, [" Tarn"]))
+    script = Script(REPLIES.get(f"{name}.{setting}", REPLIES.get(name, [" Tarn"])))
     anyio.run(Engine(script, Shelf(pages)).run, strategy.flow(question, **strategy.settings[setting]))
     return script.requests
 
@@ -61,6 +126,7 @@ def shown(requests: Sequence[Generate]) -> str:
     for number, request in enumerate(requests, 1):
         options = {"role": request.role, "stop": request.stop, "max_tokens": request.max_tokens, "shape": request.shape}
         flags = {"closing": request.closing, "logprob": request.logprob}
+        flags |= {"temperature": request.temperature, "sample": request.sample}
         said = ", ".join(f"{key}={value!r}" for key, value in {**options, **flags}.items() if value)
         parts.append(f"#### call {number}: {said}\n")
         same = sum(
@@ -108,13 +174,19 @@ def test_no_worked_example_has_passages_and_a_readers_prompt_begins_alike_each_t
     assert "Passage" not in reader.EXAMPLES[0][0] + reader.EXAMPLES[0][1]
 
 
-@pytest.mark.parametrize(("name", "setting"), [pair for pair in SETTINGS if pair[0] in REPLIES])
+REBUILT = {("ircot", "paper")}
+"""Whose source has the passages before the reasoning, so that each search changes the middle of the prompt."""
+HANDS_OVER = {"hybrid", "react-then-cot-sc", "cot-sc-then-react"}
+"""Whose replies make it hand over to another strategy, which begins a dialogue of its own."""
+
+
+@pytest.mark.parametrize(("name", "setting"), [pair for pair in SETTINGS if pair[0] in REPLIES and pair not in REBUILT])
 def test_a_dialogue_only_grows(name, setting):
     """The next planning call begins with what was sent and written before, so that a prefix cache holds it."""
     plans = [request for request in sent(name, setting, QUESTION, PAGES) if request.role == "plan"]
     texts = ["".join(m.content for m in request.messages) for request in plans]
-    for before, after in itertools.pairwise(texts):
-        assert after.startswith(before)
+    anew = [after for before, after in itertools.pairwise(texts) if not after.startswith(before)]
+    assert len(anew) == (name in HANDS_OVER)
 
 
 # --- no names that a question could be about ----------------------------------------------------------------------
@@ -122,7 +194,9 @@ def test_a_dialogue_only_grows(name, setting):
 _NAME = re.compile(r"\b(?!The\b)[A-Z][\w’-]+(?:(?: (?:of|the|&|de|von))* [A-Z][\w’-]+)+")
 _INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][\w’-]+")
 PROMPTS = [f"{name}.{setting}" for name, setting in SETTINGS if not name.endswith("then-read")] + ["reader"]
-_LABELS = {"Thought", "Action", "Observation", "Search", "Lookup", "Finish", "Question"}
+_LABELS = {"Thought", "Action", "Observation", "Search", "Lookup", "Finish", "Question", "Think", "Claim", "Answer"} | {
+    *VERDICTS
+}
 
 
 def plain(text: str) -> str:
@@ -134,7 +208,8 @@ def plain(text: str) -> str:
 @cache
 def prompts() -> dict[str, str]:
     """The first prompt of each strategy and setting, for a question that names nothing."""
-    asked = {key: sent(*key.split("."), "?", {})[0].messages for key in PROMPTS if key != "reader"}
+    first = {key: sent(*key.split("."), "?", {})[:1] for key in PROMPTS if key != "reader"}
+    asked = {key: requests[0].messages if requests else () for key, requests in first.items()}
     asked["reader"] = reader.prompt("?", ())
     return {key: "".join(message.content for message in messages) for key, messages in asked.items()}
 
@@ -160,7 +235,7 @@ def named_in_sample() -> set[str]:
 
 def made_up(text: str) -> set[str]:
     """The names of a prompt: several words with capitals, or one in the midst of a sentence."""
-    return set(_NAME.findall(text)) | set(_INSIDE.findall(_NAME.sub("...", text))) - _LABELS
+    return (set(_NAME.findall(text)) | set(_INSIDE.findall(_NAME.sub("...", text)))) - _LABELS
 
 
 def clashes(names: Iterable[str], text: str) -> list[str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import anyio
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.play import play
 
+from sleuth.engine import Engine
 from sleuth.errors import ModelError, SourceError
+from sleuth.guards.guarded import PAPER
+from sleuth.models.script import Script
+from sleuth.sources.shelf import Shelf
 from sleuth.strategies.link_then_read import link_then_read
 from sleuth.strategies.reader import clipped, parse
 from sleuth.strategies.retrieve_then_read import retrieve_then_read
 from sleuth.strategies.standard import standard
-from sleuth.types import Completion, Passage
+from sleuth.types import Completion, Guards, Passage
 
 QUESTION = "Which river runs past the town where Ada Orl was born?"
 ORL = Passage("p1", "d1", "Ada Orl", "Ada Orl was born in Brenn.", why="title in question")
@@ -108,3 +114,41 @@ def test_answers_lose_labels_quotes_and_the_final_stop_but_not_an_abbreviation()
 @given(st.text())
 def test_a_clipped_passage_begins_as_the_passage_does(text):
     assert " ".join(text.split()).startswith(clipped(text)[:50].rstrip()) or not text.strip()
+
+
+# --- guards -------------------------------------------------------------------------------------------------------
+
+SPELLED = "Which river runs past the birthplace of Ada Orl?"
+STRATEGIES = pytest.mark.parametrize("strategy", [retrieve_then_read, link_then_read])
+
+
+class Deaf(Shelf):
+    """Finds nothing for a whole question, and the page for its keywords."""
+
+    async def search(self, request, *, report):
+        self.requests.append(request)
+        return () if request.query == SPELLED else (ORL,)
+
+
+def asked(flow):
+    shelf, script = Deaf(), Script([sure("Brenn")])
+    return anyio.run(Engine(script, shelf).run, flow), shelf
+
+
+@STRATEGIES
+def test_a_search_that_finds_nothing_falls_back_unless_it_is_told_not_to(strategy):
+    without, _ = asked(strategy(SPELLED, guards=PAPER))
+    assert (without.status, without.text) == ("abstained", "")
+    answer, shelf = asked(strategy(SPELLED))
+    assert (answer.text, answer.read) == ("Brenn", (ORL,))
+    assert len(shelf.requests) >= 2
+
+
+@STRATEGIES
+def test_an_answer_that_no_passage_says_is_marked_or_withheld_as_the_user_chose(strategy):
+    shelf = {QUESTION: [ORL, BRENN]}
+    assert play(strategy(QUESTION), [sure("Danube")], shelf).answer.grounded is False
+    assert play(strategy(QUESTION), [sure("Tarn")], shelf).answer.grounded is True
+    assert play(strategy(QUESTION, guards=PAPER), [sure("Danube")], shelf).answer.grounded is None
+    withheld = play(strategy(QUESTION, guards=Guards(citations="abstain")), [sure("Danube")], shelf).answer
+    assert (withheld.text, withheld.status, withheld.ended) == ("", "abstained", "ungrounded")

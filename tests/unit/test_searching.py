@@ -1,12 +1,19 @@
-"""A search that fails is tried once more, one that finds nothing is not, and which it was is said."""
+"""A search that fails is tried once more, one that finds nothing in other words, and which it was is said."""
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from sleuth.errors import LibraryFault, SourceError, SourceRateLimited, SourceTimeout
-from sleuth.guards.searching import Looked, look_up
-from sleuth.types import Note, Passage, Search
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.errors import BudgetExceeded, LibraryFault, ModelError, SourceError, SourceRateLimited, SourceTimeout
+from sleuth.guards.expansion import feedback
+from sleuth.guards.keywords import keywords
+from sleuth.guards.reformulate import reformulated
+from sleuth.guards.searching import Findings, Looked, look_up, searched
+from sleuth.types import Completion, Generate, Note, Passage, Search
 
 FOUND = (Passage("p", "d", "Brenn", "Brenn is a town."),)
 FAULTS = [
@@ -70,3 +77,103 @@ def test_a_damaged_library_is_not_a_search_that_failed():
 def test_a_run_that_has_only_this_search_ends_by_what_came_of_it():
     assert [Looked((), outcome).ended() for outcome in ("found", "nothing")] == ["final_answer"] * 2
     assert [Looked((), outcome).ended() for _, outcome in FAULTS] == ["source_error"] * 3
+
+
+# --- fallback ---------------------------------------------------------------------------------------------------
+
+ADA = Passage("a", "d", "Ada Tell", "Ada Tell was a warden. She was born in Brenn, near the Tarn.")
+OTHER = Passage("o", "d", "Plinket", "Kettles are made of tin.")
+ASKED = Search("Where was Ada Tell born?", 3, True, ("z",), "1889")
+
+
+def known(*passages):
+    findings = Findings()
+    findings.add(passages)
+    return findings
+
+
+def test_what_is_found_is_given_without_a_further_search():
+    requests, notes, found = driven(searched(ASKED, known(ADA)), [FOUND])
+    assert (requests, notes, found) == ([ASKED], [], FOUND)
+
+
+def test_nothing_found_falls_back_to_the_expansion_and_then_to_the_keywords_and_each_is_noted():
+    requests, notes, found = driven(searched(ASKED, known(ADA, OTHER)), [(), (), FOUND])
+    expansion, keywords = requests[1:]
+    assert found == FOUND
+    assert expansion == replace(ASKED, query=expansion.query)
+    assert expansion.query.startswith("Where was Ada Tell born? ")
+    assert {"Brenn", "Tarn"} <= set(expansion.query.split())
+    assert "tin" not in expansion.query
+    assert keywords == Search("Ada Tell born", 3, True, ("z",))
+    assert [(n.kind, n.data["level"], n.data["query"], n.data["instead_of"], n.data["found"]) for n in notes] == [
+        ("fallback", "expansion", expansion.query, ASKED.query, 0),
+        ("fallback", "keywords", keywords.query, ASKED.query, 1),
+    ]
+
+
+def test_without_anything_found_before_only_the_keywords_are_left():
+    requests, _, found = driven(searched(ASKED, Findings()), [(), ()])
+    assert ([r.query for r in requests], found) == ([ASKED.query, "Ada Tell born"], ())
+
+
+def test_a_query_of_keywords_alone_is_searched_once_more_only_without_its_date():
+    assert len(driven(searched(Search("Ada Tell"), Findings()), [()])[0]) == 1
+    assert driven(searched(Search("Ada Tell", when="1889"), Findings()), [(), ()])[0][1] == Search("Ada Tell")
+
+
+@pytest.mark.parametrize(("fault", "outcome"), FAULTS)
+def test_a_failure_is_no_reason_to_fall_back_and_keeps_its_kind(fault, outcome):
+    assert driven(look_up("q"), [fault, fault])[2].outcome == outcome
+    with pytest.raises(type(fault)):
+        driven(searched(ASKED, known(ADA)), [fault])
+    with pytest.raises(type(fault)):
+        driven(searched(ASKED, known(ADA)), [(), fault])
+
+
+def test_the_model_may_write_the_expansion_and_is_asked_once_a_query():
+    findings = known(ADA)
+    requests, _, found = driven(
+        searched(ASKED, findings, "model"), [(), Completion(" **Ada Tell** birthplace\nx"), FOUND]
+    )
+    assert isinstance(requests[1], Generate)
+    assert (requests[1].role, requests[2].query, found) == ("plan", "**Ada Tell** birthplace", FOUND)
+    again = driven(searched(ASKED, findings, "model"), [(), (), ()])[0]
+    assert [type(r) for r in again] == [Search, Search, Search]
+
+
+@pytest.mark.parametrize("fault", [BudgetExceeded("short"), ModelError("down")])
+def test_a_model_that_cannot_write_the_expansion_leaves_the_keywords(fault):
+    requests, notes, _ = driven(searched(ASKED, known(ADA), "model"), [(), fault, FOUND])
+    assert requests[-1].query == "Ada Tell born"
+    assert notes[0].kind in ("budget", "model_error")
+
+
+@pytest.mark.parametrize("fallback", ["feedback", "model"])
+def test_a_search_for_no_passages_and_one_that_is_a_fallback_itself_do_not_fall_back(fallback):
+    assert len(driven(searched(Search("q", 0), known(ADA), fallback), [()])[0]) == 1
+    findings = known(ADA)
+    tried = [r for r in driven(searched(ASKED, findings), [(), (), ()])[0] if r != ASKED]
+    assert all(len(driven(searched(request, findings, fallback), [()])[0]) == 1 for request in tried)
+
+
+def test_what_a_search_found_is_feedback_for_the_next():
+    findings = Findings()
+    driven(searched(Search("Ada Tell"), findings), [(ADA,)])
+    assert "Brenn" in driven(searched(ASKED, findings), [(), FOUND])[0][1].query
+
+
+@given(st.text(), st.lists(st.builds(Passage, st.text(max_size=3), st.just("d"), st.text(), st.text()), max_size=4))
+def test_any_query_is_expanded_by_rule_to_itself_with_more_or_to_nothing(query, passages):
+    wider = feedback(query, passages)
+    assert wider == "" or wider.startswith(query.strip())
+    assert feedback(query, passages) == wider
+    assert all(word in query for word in keywords(query).split())
+
+
+def test_a_reformulation_searches_what_was_not_searched_yet_without_words_of_the_scaffold():
+    question = "Which river runs past the town where Ada Tell was born?"
+    again = reformulated("Search for Ada Tell", question, ["Ada Tell"])
+    assert again == "Ada Tell river runs past town born"
+    assert reformulated("Ada Tell", "Who is Ada Tell?", []) == ""
+    assert reformulated(again, question, ["Ada Tell", again]) not in ("Ada Tell", again)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.support.play import play
 
 from sleuth.errors import SourceError, SourceRateLimited, SourceTimeout
+from sleuth.guards.guarded import PAPER
 from sleuth.strategies.self_ask import EXAMPLE, INSTRUCTIONS, final_answer, head, parse_hops, parse_step, self_ask
 
 QUESTION = "Who was US president when the Eiffel Tower was completed?"
@@ -19,7 +20,7 @@ LABEL = "Intermediate answer:"
 
 
 def paper(question=QUESTION, **params):
-    return self_ask(question, reader=False, **params)
+    return self_ask(question, **{"reader": False, "guards": PAPER, **params})
 
 
 def test_two_follow_ups_make_exactly_two_searches_and_the_exact_answer():

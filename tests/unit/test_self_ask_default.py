@@ -9,7 +9,7 @@ from sleuth.errors import ModelError, SourceError
 from sleuth.strategies.reader import INSTRUCTIONS as READING
 from sleuth.strategies.reader import pooled
 from sleuth.strategies.self_ask import ENOUGH, EXAMPLE, MORE_EXAMPLES, self_ask
-from sleuth.types import Completion, Grammar, Passage, Search
+from sleuth.types import Completion, Grammar, Guards, Passage, Search
 
 QUESTION = "Which river runs past the town where Ada Tell was born?"
 WHERE = "Where was Ada Tell born?"
@@ -28,9 +28,14 @@ ORL = passage("Orl", "Orl is a town where Ada Orl was born.")
 SHELF = {f"{QUESTION} {WHERE}": [TELL, SILT], f"{QUESTION} {RIVER}": [TELL, BRENN, SILT], QUESTION: [SILT, TELL, ORL]}
 
 
+def asking(**params):
+    """The default setting, which reads nothing between hops: how it stops when sure is tested in test_confident.py."""
+    return self_ask(QUESTION, **{"guards": Guards(confidence=None), **params})
+
+
 def hops(*more, shelf=SHELF, **params):
     """A run with both follow-ups, then what else the model replies."""
-    return play(self_ask(QUESTION, **params), [WHERE, f"Follow up: {RIVER}", *more], shelf)
+    return play(asking(**params), [WHERE, f"Follow up: {RIVER}", *more], shelf)
 
 
 def plans(run):
@@ -93,11 +98,10 @@ def test_the_final_label_or_no_follow_up_ends_the_hops_and_the_reader_answers(en
 
 def test_four_follow_ups_are_the_most_and_then_the_answer_is_read():
     names = "one two three four five six".split()
-    run = play(
-        self_ask(QUESTION), [f"Follow up: What is fact {name}?" for name in names[:4]] + ["Tarn"], {QUESTION: [TELL]}
-    )
+    run = play(asking(), [f"Follow up: What is fact {name}?" for name in names[:4]] + ["Tarn"], {QUESTION: [TELL]})
     assert (len(run.answer.hops), len(plans(run)), run.answer.text) == (4, 4, "Tarn")
-    none = play(self_ask(QUESTION, follow_ups=0), ["Tarn"], {QUESTION: [TELL]})
+    assert run.answer.ended == "follow_up_limit"
+    none = play(asking(follow_ups=0), ["Tarn"], {QUESTION: [TELL]})
     assert (len(none.answer.hops), len(none.requests), none.answer.text) == (0, 1, "Tarn")
 
 
@@ -116,7 +120,7 @@ def test_a_snippet_may_come_from_what_an_earlier_hop_found():
 
 def test_a_repeated_follow_up_is_refused_and_the_model_is_asked_once_more_with_what_is_known():
     replies = [WHERE, f"Follow up: {WHERE.upper()}", f"{RIVER}", DONE, "Tarn"]
-    run = play(self_ask(QUESTION), replies, SHELF)
+    run = play(asking(), replies, SHELF)
     assert [n.text for n in run.notes("refused")] == [WHERE.upper()]
     assert [n.text for n in run.notes("hop")] == [WHERE, RIVER]
     assert (
@@ -127,14 +131,14 @@ def test_a_repeated_follow_up_is_refused_and_the_model_is_asked_once_more_with_w
 
 
 def test_a_follow_up_that_repeats_the_question_twice_ends_the_hops():
-    run = play(self_ask(QUESTION), [QUESTION, QUESTION, "Tarn"], SHELF)
+    run = play(asking(), [QUESTION, QUESTION, "Tarn"], SHELF)
     assert ([n.text for n in run.notes("hop")], len(run.notes("refused"))) == ([], 2)
     assert run.answer.text == "Tarn"
     assert "Known: nothing yet." in run.prompts[1]
 
 
 def test_the_model_may_write_the_intermediate_answer():
-    run = play(self_ask(QUESTION, intermediate="model"), [WHERE, "Brenn", DONE, "Tarn"], SHELF)
+    run = play(asking(intermediate="model"), [WHERE, "Brenn", DONE, "Tarn"], SHELF)
     assert run.answer.hops[0].answer == "Brenn"
     assert [(request.role, request.closing) for request in run.requests] == [
         ("plan", False),
@@ -179,7 +183,7 @@ def test_the_hops_passages_go_to_the_reader_behind_the_questions_own_pair():
 
 def test_a_hop_may_find_what_the_question_alone_does_not():
     assert BRENN in hops(DONE, "Tarn").answer.read
-    assert BRENN not in play(self_ask(QUESTION), ["\n", "Tarn"], SHELF).answer.read
+    assert BRENN not in play(asking(), ["\n", "Tarn"], SHELF).answer.read
 
 
 def test_an_unsure_answer_is_read_again_from_the_pair_alone_and_the_surer_one_counts():
@@ -194,7 +198,7 @@ def test_an_unsure_answer_is_read_again_from_the_pair_alone_and_the_surer_one_co
 
 
 def test_an_unsure_answer_is_not_read_again_where_the_pair_is_all_there_is():
-    run = play(self_ask(QUESTION), ["\n", Completion("Tarn", logprob=-5.0)], {QUESTION: [TELL, BRENN]})
+    run = play(asking(), ["\n", Completion("Tarn", logprob=-5.0)], {QUESTION: [TELL, BRENN]})
     assert (run.answer.text, len(readings(run))) == ("Tarn", 1)
 
 
@@ -221,5 +225,5 @@ def test_a_failing_model_is_never_an_answer_and_what_was_found_is_kept():
 
 @pytest.mark.parametrize(("found", "ended"), [(SourceError("down"), "source_error"), ([], "final_answer")])
 def test_without_a_single_passage_there_is_no_answer(found, ended):
-    run = play(self_ask(QUESTION), [WHERE, DONE, "Danube"], {QUESTION: found, f"{QUESTION} {WHERE}": found})
+    run = play(asking(), [WHERE, DONE, "Danube"], {QUESTION: found, f"{QUESTION} {WHERE}": found})
     assert (run.answer.text, run.answer.status, run.answer.ended) == ("", "abstained", ended)

@@ -12,6 +12,7 @@ from typing import Any
 
 from sleuth.app.compose import LibraryLike, ModelLike, Order, StrategyLike, perform, prepare
 from sleuth.app.portal import portal
+from sleuth.app.tools import ToolLike
 from sleuth.errors import WrongUse
 from sleuth.events import Event, Sink
 from sleuth.types import Answer, Budget
@@ -25,6 +26,7 @@ def ask(
     library: LibraryLike | None = None,
     budget: Budget | None = None,
     setting: str | None = None,
+    tools: Iterable[ToolLike] | ToolLike = (),
     sinks: Iterable[Sink] = (),
     trace: bool | Path | str | None = None,
     offline: bool | None = None,
@@ -35,7 +37,8 @@ def ask(
     What is not said comes from the settings: the local model, the sample library, the default strategy. `model` is
     a name (``"openai:NAME"``) or any object with the methods of `sleuth.ports.Model`; `library` a name, a folder,
     or a `sleuth.ports.Source`; `strategy` a name, or a flow function. `setting` picks a named set of the strategy's
-    parameters (``"default"``, ``"paper"``); further keyword arguments override them one by one. `trace` is a file,
+    parameters (``"default"``, ``"paper"``); further keyword arguments override them one by one. `tools` are
+    typed functions (see `tool`) or names (``"calculator"``, ``"dates"``), for strategies that use tools. `trace` is a file,
     or False for none; traces go to the home folder's ``runs``. `sinks` are called with each `Event`, in Sleuth's
     background thread. ``offline=True`` forbids fetching a model.
 
@@ -51,6 +54,7 @@ def ask(
         budget=budget,
         setting=setting,
         params=params,
+        tools=tools,
         sinks=sinks,
         trace=trace,
         offline=offline,
@@ -66,6 +70,7 @@ async def aask(
     library: LibraryLike | None = None,
     budget: Budget | None = None,
     setting: str | None = None,
+    tools: Iterable[ToolLike] | ToolLike = (),
     sinks: Iterable[Sink] = (),
     trace: bool | Path | str | None = None,
     offline: bool | None = None,
@@ -83,6 +88,7 @@ async def aask(
         budget=budget,
         setting=setting,
         params=params,
+        tools=tools,
         sinks=sinks,
         trace=trace,
         offline=offline,
@@ -98,6 +104,7 @@ async def stream(
     library: LibraryLike | None = None,
     budget: Budget | None = None,
     setting: str | None = None,
+    tools: Iterable[ToolLike] | ToolLike = (),
     sinks: Iterable[Sink] = (),
     trace: bool | Path | str | None = None,
     offline: bool | None = None,
@@ -117,6 +124,7 @@ async def stream(
         budget=budget,
         setting=setting,
         params=params,
+        tools=tools,
         sinks=sinks,
         trace=trace,
         offline=offline,

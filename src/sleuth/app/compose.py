@@ -15,11 +15,13 @@ from sleuth.app import libraries, models, settings, strategies
 from sleuth.app.keep import Keep
 from sleuth.app.names import listing
 from sleuth.app.question import checked
+from sleuth.app.tools import Given, ToolLike, find, recorded
 from sleuth.engine import Engine, Recording
 from sleuth.engine.engine import new_run
 from sleuth.errors import BadInput, WrongUse
 from sleuth.events import Sink
 from sleuth.ports import Model, Source
+from sleuth.strategies import TABLE
 from sleuth.trace import RunStore, TraceWriter
 from sleuth.types import Answer, Budget, Flow, Role, Strategy
 
@@ -44,6 +46,7 @@ class Order:
     run: str
     trace: Path | None
     recording: Recording | None = None
+    tools: tuple[Given, ...] = ()
     sinks: tuple[Sink, ...] = ()
     deltas: bool = False
 
@@ -57,6 +60,7 @@ def prepare(
     budget: Budget | None = None,
     setting: str | None = None,
     params: Mapping[str, Any] | None = None,
+    tools: Iterable[ToolLike] | ToolLike = (),
     sinks: Iterable[Sink] = (),
     trace: bool | Path | str | None = None,
     offline: bool | None = None,
@@ -66,7 +70,8 @@ def prepare(
     chosen = given or settings.load(offline=offline)
     found = strategies.find(chosen.strategy if strategy is None else strategy)
     which = chosen.setting if setting is None else setting
-    fitted = strategies.parameters(found, which, params or {})
+    usable = find(tools)
+    fitted = strategies.parameters(found, which, _offering(found, params or {}, usable), guards=chosen.guards)
     model = chosen.model if model is None else model
     library = chosen.library if library is None else library
     _fits("model", model, ("name", "generate", "count", "price", "aclose"))
@@ -85,6 +90,8 @@ def prepare(
         "budget": limits,
         "version": __version__,
     }
+    if usable:
+        about["tools"] = recorded(usable)
     return Order(
         question=checked(question, window=window),
         strategy=found,
@@ -97,6 +104,7 @@ def prepare(
         about=about,
         run=run,
         trace=_trace_file(trace, run, chosen),
+        tools=usable,
         sinks=tuple(sinks),
     )
 
@@ -109,6 +117,7 @@ async def perform(order: Order, keep: Keep) -> Answer:
             _model(order.model, order.settings, keep),
             source,
             models={role: _model(name, order.settings, keep) for role, name in order.models.items()},
+            tools=[each.tool for each in order.tools],
             sinks=(*writers, *order.sinks),
             budget=order.budget,
             recording=order.recording,
@@ -136,6 +145,20 @@ def _fits(what: str, given: object, names: tuple[str, ...]) -> None:
             f"The {what} given is a {type(given).__name__}, which has no {listing(lacking)}.",
             hint=f"Give a name, or an object with what sleuth.ports.{'Model' if what == 'model' else 'Source'} has.",
         )
+
+
+def _offering(found: Strategy, params: Mapping[str, Any], usable: tuple[Given, ...]) -> Mapping[str, Any]:
+    """The parameters, with the tools' specs where the flow takes them; a flow of the user's own may call them by name.
+
+    Raises `BadInput` for a packaged strategy that has no use for tools.
+    """
+    if isinstance(params.get("tools"), str):
+        raise BadInput("Tools are no plain parameter.", hint="Give them one by one: --tool calculator")
+    takes = "tools" in strategies.accepted(found)
+    if usable and not takes and found.card.name in TABLE:
+        able = listing(name for name, each in TABLE.items() if "tools" in strategies.accepted(each))
+        raise BadInput(f"The strategy '{found.card.name}' uses no tools.", hint=f"Strategies that do: {able}.")
+    return {**params, "tools": tuple(each.spec for each in usable)} if usable and takes else params
 
 
 def _flow(order: Order) -> Flow[Answer]:

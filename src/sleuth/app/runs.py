@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from sleuth.app import settings, strategies
 from sleuth.app.asking import wait_for
 from sleuth.app.compose import Order, prepare
+from sleuth.app.tools import ToolLike, again
 from sleuth.codec import plain
 from sleuth.errors import BadInput, ModelError, SourceError
 from sleuth.events import Closed, Event, Opened, Sink
@@ -71,10 +72,10 @@ def replay(path: Path, sinks: tuple[Sink, ...] = ()) -> Replayed:
     return Replayed(answer, recorded, _timeless(answer) == _timeless(recorded))
 
 
-def resumed(path: Path, sinks: tuple[Sink, ...] = ()) -> Order:
+def resumed(path: Path, sinks: tuple[Sink, ...] = (), tools: Iterable[ToolLike] | ToolLike = ()) -> Order:
     """The order that finishes an interrupted run, as a new run: finished calls are taken from the trace, not repeated.
 
-    Raises `BadInput` for a run that has ended.
+    The run's own functions must be given again as `tools`. Raises `BadInput` without them, and for a run that has ended.
     """
     events = read_trace(path)
     begun = opened(events, path)
@@ -84,7 +85,13 @@ def resumed(path: Path, sinks: tuple[Sink, ...] = ()) -> Order:
         )
     about = begun.about
     order = _order(
-        begun, settings.load(), model=about.get("model"), library=about.get("library"), trace=True, sinks=sinks
+        begun,
+        settings.load(),
+        model=about.get("model"),
+        library=about.get("library"),
+        tools=[each.tool for each in again(_mapping(about, "tools"), tools)],
+        trace=True,
+        sinks=sinks,
     )
     return replace(
         order,
@@ -110,7 +117,7 @@ def _order(begun: Opened, chosen: settings.Settings, **more: Any) -> Order:
         setting=about.get("setting", "default"),
         params=params,
         budget=budget if isinstance(budget, Budget) else Budget(),
-        given=chosen,
+        given=chosen.model_copy(update={"guards": {}}),  # the run's own are among its parameters
         **more,
     )
 
@@ -151,7 +158,8 @@ class Untouchable:
 
 def about_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a run was made of, for people."""
-    params = ", ".join(f"{key}={value!r}" for key, value in _mapping(about, "params").items())
+    told = _mapping(about, "params").items()
+    params = ", ".join(f"{key}={value!r}" for key, value in told if key != "tools")
     return [
         (
             "strategy",
@@ -159,5 +167,12 @@ def about_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("model", str(about.get("model", "?"))),
         ("library", str(about.get("library", "?"))),
+        *([("tools", ", ".join(_tools(about)))] if "tools" in about else []),
         *([("resumes", str(about["resumes"]))] if "resumes" in about else []),
     ]
+
+
+def _tools(about: Mapping[str, Any]) -> list[str]:
+    """The run's tools, and where each is from."""
+    told = _mapping(about, "tools").items()
+    return [f"{name} ({each.get('from', '?')})" if isinstance(each, Mapping) else str(name) for name, each in told]

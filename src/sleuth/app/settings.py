@@ -11,12 +11,19 @@ from typing import Any
 
 import platformdirs
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
+from sleuth.app.guarding import guards
 from sleuth.app.names import listing, suggestion
 from sleuth.errors import BadInput, EnvironmentFault
 from sleuth.strategies import DEFAULT
-from sleuth.types import Budget
+from sleuth.types import Budget, Guards
 
 FILE = "sleuth.toml"
 PREFIX = "SLEUTH_"
@@ -32,7 +39,7 @@ class Settings(BaseSettings):
     `home` holds libraries, models and runs. `model` answers; `plan_model`, `read_model` and `judge_model` take over
     calls of that role. `calls`, `tokens`, `usd` and `seconds` are the default budget. `threads` and `context`
     (tokens) are for the local model; `price_read`, `price_cached` and `price_written` (US dollars a million tokens) for
-    one behind a server.
+    one behind a server. `guards` is a table: fields of `sleuth.Guards`, for strategies whose setting says nothing of them.
     """
 
     model_config = SettingsConfigDict(
@@ -56,6 +63,7 @@ class Settings(BaseSettings):
     price_read: float | None = Field(None, ge=0)
     price_cached: float | None = Field(None, ge=0)
     price_written: float | None = Field(None, ge=0)
+    guards: dict[str, Any] = Field(default={})
     trace: bool = True
     offline: bool = False
 
@@ -100,6 +108,11 @@ def load(**given: Any) -> Settings:
         settings = Settings(**arguments)
     except ValidationError as error:
         raise BadInput(_said(error, arguments), hint="Correct it and try again.") from error
+    except SettingsError as error:
+        raise BadInput(
+            f"SLEUTH_GUARDS is no JSON object: {error}.", hint='Write {"compress": 0}, for example.'
+        ) from error
+    guards(Guards(), settings.guards, where="the settings")
     return settings.model_copy(update={"home": _folder(settings.home)})
 
 

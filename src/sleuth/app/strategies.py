@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 
+from sleuth.app import guarding
 from sleuth.app.names import listing, suggestion, unknown
 from sleuth.errors import BadInput, WrongUse
 from sleuth.strategies import TABLE
-from sleuth.types import Answer, Card, Flow, Strategy
+from sleuth.types import Answer, Card, Flow, Guards, Strategy
 
 F = TypeVar("F", bound=Callable[..., Flow[Answer]])
 
@@ -61,11 +62,14 @@ def find(wanted: str | Strategy | Callable[..., Flow[Answer]]) -> Strategy:
     return found
 
 
-def parameters(strategy: Strategy, setting: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(
+    strategy: Strategy, setting: str, given: Mapping[str, Any], *, guards: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The setting's parameters with the given ones on top, checked against the flow's signature.
 
-    Raises `UnknownName` for a setting, `BadInput` for a parameter the flow does not take or a value that does not
-    fit its annotation (texts such as "3" or "true" are read as the annotation says).
+    Guards may be given in part: the rest is the setting's or, where that says nothing, `guards` over the flow's own.
+    Raises `UnknownName` for a setting, `BadInput` for a parameter the flow does not take or a value that does not fit
+    its annotation (texts such as "3" or "true" are read as the annotation says).
     """
     name = strategy.card.name
     if setting != "default" and setting not in strategy.settings:
@@ -78,8 +82,24 @@ def parameters(strategy: Strategy, setting: str, given: Mapping[str, Any]) -> di
         if key not in allowed and not takes_any:
             hint = f"{suggestion(key, allowed)} It takes: {listing(allowed)}.".strip()
             raise BadInput(f"The strategy '{name}' has no parameter '{key}'.", hint=hint)
-    fitted = {key: _fitted(name, key, value, allowed.get(key)) for key, value in given.items()}
-    return {**strategy.settings.get(setting, {}), **fitted}
+    fitted = {key: _fitted(name, key, value, allowed.get(key)) for key, value in given.items() if key != "guards"}
+    params = {**strategy.settings.get(setting, {}), **fitted}
+    if "guards" in given or (guards and "guards" in allowed and "guards" not in params):
+        params["guards"] = _guards(name, allowed.get("guards"), params.get("guards"), given.get("guards"), guards or {})
+    return params
+
+
+def _guards(
+    strategy: str, parameter: inspect.Parameter | None, said: object, given: object, settings: Mapping[str, Any]
+) -> Any:
+    """`said` by the strategy's setting or else its flow and the settings, with what is given over it."""
+    if parameter is None or parameter.annotation is not Guards:
+        return _fitted(strategy, "guards", given, parameter)
+    base = said
+    if not isinstance(base, Guards):
+        own = parameter.default if isinstance(parameter.default, Guards) else Guards()
+        base = guarding.guards(own, settings, where="the settings")
+    return base if given is None else guarding.guards(base, given)
 
 
 def accepted(strategy: Strategy) -> dict[str, inspect.Parameter]:

@@ -33,16 +33,26 @@ def put_answer(answer: Answer, *, trace: Path | None, seconds: float | None = No
         put(console, (f"  [{number}] ", "dim"), (one_line(citation.title), "bold"), f': "{quote}"', (mark, "yellow"))
     note = f": {one_line(answer.note)}" if answer.note else ""
     put(console, ("status   ", "dim"), f"{answer.status}, {answer.ended.replace('_', ' ')}{note}")
+    if sure := confidence(answer):
+        put(console, ("confidence ", "dim"), sure)
     put(console, ("cost     ", "dim"), cost(answer.usage, seconds))
     if trace is not None:
         put(console, ("trace    ", "dim"), str(trace))
 
 
+def confidence(answer: Answer) -> str:
+    """The answer's confidence and where it is from: "0.83 (log-probability)"; "" where there is none."""
+    if answer.confidence is None or not answer.text:
+        return ""
+    named = {"logprob": "log-probability", "asked": "as the model says"}.get(answer.confidence_by, answer.confidence_by)
+    return f"{answer.confidence:.2f}" + (f" ({named})" if named else "")
+
+
 def cost(usage: Usage, seconds: float | None = None) -> str:
     """What was spent, in one line."""
     parts = [
-        _many(usage.calls, "call"),
-        _many(usage.searches, "search", "searches"),
+        many(usage.calls, "call"),
+        many(usage.searches, "search", "searches"),
         f"read {usage.read:,} new and {usage.cached:,} cached tokens",
         f"wrote {usage.written:,}",
         *([f"${usage.usd:.4f}"] if usage.usd else []),
@@ -65,6 +75,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "ended": answer.ended,
         "note": answer.note,
         "confidence": answer.confidence,
+        "confidence_by": answer.confidence_by,
         "citations": [_citation(each) for each in answer.citations],
         "hops": [_hop(each) for each in answer.hops],
         "usage": {name: getattr(answer.usage, name) for name in Usage.__slots__},
@@ -88,5 +99,6 @@ def _hop(hop: Hop) -> dict[str, Any]:
     }
 
 
-def _many(count: int, one: str, more: str = "") -> str:
+def many(count: int, one: str, more: str = "") -> str:
+    """A count with its noun."""
     return f"{count} {one if count == 1 else more or one + 's'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -16,7 +16,9 @@ from sleuth.errors import BadInput
 EXAMPLE = """\
 Examples:
   sleuth ask "Who was US president when the Eiffel Tower was completed?"
-  sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6"""
+  sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6
+  sleuth ask "How much taller is the one than the other?" --strategy react --tool calculator
+  sleuth ask "Which of the two towers is taller?" --plan plan.json"""
 
 
 def add_to(app: App) -> None:
@@ -41,6 +43,17 @@ def ask(
     param: Annotated[
         list[str] | None, Parameter(help="A parameter of the strategy, NAME=VALUE; may be repeated.", negative="")
     ] = None,
+    tool: Annotated[
+        list[str] | None,
+        Parameter(help="A tool: calculator, dates, or FILE.py:function; may be repeated.", negative=""),
+    ] = None,
+    guard: Annotated[
+        list[str] | None,
+        Parameter(help="A guard, NAME=VALUE, such as compress=0; may be repeated.", negative=""),
+    ] = None,
+    plan: Annotated[
+        Path | None, Parameter(help="Run the plan in this file (sleuth plan --output FILE), by plan-and-solve.")
+    ] = None,
     trace: Annotated[Path | None, Parameter(help="Write the trace to this file.")] = None,
     no_trace: Annotated[bool, Parameter(help="Write no trace.", negative="")] = False,
     offline: Annotated[bool | None, Parameter(help="Never fetch a model.", negative="")] = None,
@@ -51,6 +64,9 @@ def ask(
     from sleuth.app import compose, settings
     from sleuth.app.asking import wait_for
 
+    params = given_params(param, guard)
+    if plan is not None:
+        params["plan"], strategy = planned(plan), strategy or "plan-and-solve"
     chosen = settings.load(
         strategy=strategy,
         setting=setting,
@@ -65,7 +81,8 @@ def ask(
     live = Live(stderr(), quiet=quiet)
     order = compose.prepare(
         " ".join(question),
-        params=pairs(param or []),
+        params=params,
+        tools=tool or (),
         sinks=(live,),
         trace=False if no_trace else trace,
         given=chosen,
@@ -84,12 +101,27 @@ def ask(
     return exit_status(answer)
 
 
-def pairs(given: list[str]) -> dict[str, str]:
+def given_params(param: list[str] | None, guard: list[str] | None) -> dict[str, Any]:
+    """The strategy's parameters as the command line gives them, its guards among them. Raises `BadInput`."""
+    params: dict[str, Any] = dict(pairs(param or []))
+    if guard and "guards" in params:
+        raise BadInput("Guards are given twice.", hint="Give them as --guard NAME=VALUE alone.")
+    return {**params, "guards": pairs(guard, "--guard compress=0")} if guard else params
+
+
+def planned(file: Path) -> str:
+    """The JSON of the plan in a file, checked. Raises `BadInput` with what is wrong with it."""
+    from sleuth.app.planning import read_plan
+
+    return read_plan(file).json
+
+
+def pairs(given: list[str], example: str = "--param k=3") -> dict[str, str]:
     """NAME=VALUE texts as a mapping; dashes in a name are underscores. Raises `BadInput`."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise BadInput(f"'{text}' is not NAME=VALUE.", hint="Write, for example, --param k=3.")
+            raise BadInput(f"'{text}' is not NAME=VALUE.", hint=f"Write, for example, {example}.")
         found[name.strip().replace("-", "_")] = value
     return found

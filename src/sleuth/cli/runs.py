@@ -97,6 +97,10 @@ def replay(run: Run, output: Output = Output()) -> int:  # noqa: B008  a frozen 
 @app.command(help_epilogue="Example: sleuth runs resume 2026")
 def resume(
     run: Run,
+    tool: Annotated[
+        list[str] | None,
+        Parameter(help="A function the run used as a tool, FILE.py:function; may be repeated.", negative=""),
+    ] = None,
     quiet: Annotated[bool, Parameter(name=("--quiet", "-q"), help="No progress on stderr.", negative="")] = False,
     output: Output = Output(),  # noqa: B008  a frozen value
 ) -> int:
@@ -105,7 +109,7 @@ def resume(
     from sleuth.app.asking import wait_for
 
     live = Live(stderr(), quiet=quiet)
-    order = runs.resumed(runs.locate(run, settings.load()), sinks=(live,))
+    order = runs.resumed(runs.locate(run, settings.load()), sinks=(live,), tools=tool or ())
     try:
         with live:
             answer = wait_for(order)

@@ -1,36 +1,44 @@
-"""Plans as values: steps that depend on each other, read from a model's text and checked before they are run."""
+"""Plans: steps that depend on each other, read from a model's text, checked, mended, and shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sleuth.guards.plan_lint import MOST_STEPS, WIDEST, completed, is_anaphoric, is_synthesis, lint, lint_step
+from sleuth.guards.plan_reading import PlanReader, from_json, parse_plan
+from sleuth.guards.plan_steps import (
+    ANSWER,
+    Finding,
+    Plan,
+    PlanStep,
+    fields_named,
+    groups,
+    levels,
+    references,
+    resolved,
+)
+from sleuth.guards.plan_views import as_json, estimate, mermaid, text
 
-
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    """One step: what to look up, and the steps whose answers it needs.
-
-    `tool` names a tool to call instead of searching; a `synthesis` step is not searched, it stands for the answer.
-    """
-
-    id: str
-    query: str
-    depends_on: tuple[str, ...] = ()
-    tool: str = ""
-    synthesis: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Steps in the order in which they were written."""
-
-    steps: tuple[PlanStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong with a plan: a short code, the step it is about, a sentence. `fatal`: it cannot be run so."""
-
-    code: str
-    step: str
-    text: str
-    fatal: bool
+__all__ = [
+    "ANSWER",
+    "MOST_STEPS",
+    "WIDEST",
+    "Finding",
+    "Plan",
+    "PlanReader",
+    "PlanStep",
+    "as_json",
+    "completed",
+    "estimate",
+    "fields_named",
+    "from_json",
+    "groups",
+    "is_anaphoric",
+    "is_synthesis",
+    "levels",
+    "lint",
+    "lint_step",
+    "mermaid",
+    "parse_plan",
+    "references",
+    "resolved",
+    "text",
+]

@@ -36,3 +36,23 @@ def unwrapped(text: str) -> str:
         if len(bare) > 2 * len(mark) and bare.startswith(mark) and bare.endswith(mark):
             return bare[len(mark) : -len(mark)].strip()
     return re.sub(r"^\*+\s+|\s*\*\*+$", "", bare).strip()
+
+
+def cut_own(reply: str, *labels: str) -> tuple[str, str]:
+    """The reply up to the first line that starts with one of these labels, and the rest: what the model must not write itself.
+
+    A label is read without regard to case, spacing and Markdown, with any number or none before its colon. The two
+    parts are the reply, whole. Without labels nothing is dropped.
+    """
+    starts = [found.start() for found in (_own(text).search(reply) for text in labels) if found]
+    at = min(starts, default=len(reply))
+    return reply[:at], reply[at:]
+
+
+@lru_cache(maxsize=64)
+def _own(text: str) -> re.Pattern[str]:
+    words = re.findall(r"[^\W\d_]+", text)
+    if not words:
+        return re.compile(r"(?!)")
+    spaced = r"[\s_*-]*".join(re.escape(word) for word in words)
+    return re.compile(rf"^{_EDGE}{spaced}[\s*_]*\d*[\s*_]*:", re.IGNORECASE | re.MULTILINE)

@@ -5,7 +5,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+
+from sleuth.transcript.wording import plain, stem
+
+__all__ = [
+    "STOP",
+    "Span",
+    "Word",
+    "find",
+    "forms",
+    "key",
+    "plain",
+    "same",
+    "sentences",
+    "stem",
+    "stems",
+    "words",
+]
 
 Span = tuple[int, int]
 
@@ -53,14 +69,6 @@ def same(a: str, b: str) -> bool:
     """Do two texts say the same but for case, spacing and punctuation? Texts of nothing else are compared as they are."""
     left, right = key(a), key(b)
     return left == right if left or right else a.strip() == b.strip()
-
-
-def plain(word: str) -> str:
-    """A word without case and accents."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def words(text: str, *, articles: bool = False) -> tuple[Word, ...]:
@@ -139,17 +147,6 @@ def _append(spans: list[Span], text: str, begin: int, end: int) -> None:
     if body:
         start = begin + len(piece) - len(piece.lstrip())
         spans.append((start, start + len(body)))
-
-
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """A crude English stem, good enough to tell that "completed" and "completion" are one word."""
-    form = plain(word)
-    for ending in ("ations", "ation", "ions", "ion", "ings", "ing", "ment", "ies", "ied", "ed", "es", "e", "s", "y"):
-        if form.endswith(ending) and len(form) - len(ending) >= 3:
-            form = form[: -len(ending)]
-            break
-    return form[:-1] if len(form) > 3 and form[-1] == form[-2] else form
 
 
 def stems(text: str) -> frozenset[str]:

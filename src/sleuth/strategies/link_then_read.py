@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sleuth.guards.evidence import recorded
-from sleuth.guards.outcome import concluded, unanswered
+from sleuth.guards.guarded import PAPER, extra_calls, guarded
+from sleuth.guards.outcome import unanswered
 from sleuth.guards.searching import Looked, look_up
 from sleuth.guards.timing import Clock
 from sleuth.strategies.reader import (
@@ -25,7 +26,7 @@ from sleuth.strategies.reader import (
     sureness,
 )
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Flow, Hop, Strategy
+from sleuth.types import Answer, Card, Flow, Guards, Hop, Strategy
 from sleuth.verbs import note
 
 
@@ -36,11 +37,12 @@ def link_then_read(
     unsure: float = UNSURE,
     examples: Sequence[tuple[str, str]] = EXAMPLES,
     instructions: str = INSTRUCTIONS,
+    guards: Guards = Guards(),
 ) -> Flow[Answer]:
     """Search for pairs of passages, read the best; up to `pairs` readings while the answer's log-probability is under `unsure`."""
     form = Form(examples, instructions)
     t = Transcript(form.head())
-    return (yield from concluded(t, _flow(question, t, pairs, unsure, form)))
+    return (yield from guarded(question, t, _flow(question, t, pairs, unsure, form), guards))
 
 
 def _flow(question: str, t: Transcript, pairs: int, unsure: float, form: Form) -> Flow[Answer]:
@@ -95,6 +97,6 @@ STRATEGY = Strategy(
         aliases=("link",),
     ),
     link_then_read,
-    settings={"default": {}, "paper": {}},
-    most_calls=lambda params: 3 * int(params.get("pairs", 2)),
+    settings={"default": {}, "paper": {"guards": PAPER}},
+    most_calls=lambda params: 3 * int(params.get("pairs", 2)) + extra_calls(params, searches=2),
 )

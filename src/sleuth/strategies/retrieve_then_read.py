@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sleuth.guards.evidence import recorded
-from sleuth.guards.outcome import concluded, unanswered
+from sleuth.guards.guarded import PAPER, extra_calls, guarded
+from sleuth.guards.outcome import unanswered
 from sleuth.guards.searching import look_up
 from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, Form, concluded_by, read_answer
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Flow, Hop, Strategy
+from sleuth.types import Answer, Card, Flow, Guards, Hop, Strategy
 
 
 def retrieve_then_read(
-    question: str, *, k: int = 4, examples: Sequence[tuple[str, str]] = EXAMPLES, instructions: str = INSTRUCTIONS
+    question: str,
+    *,
+    k: int = 4,
+    examples: Sequence[tuple[str, str]] = EXAMPLES,
+    instructions: str = INSTRUCTIONS,
+    guards: Guards = Guards(),
 ) -> Flow[Answer]:
     """One plain search for `k` passages, one short-answer call over them."""
     form = Form(examples, instructions)
@@ -27,7 +33,7 @@ def retrieve_then_read(
         reading = yield from read_answer(question, looked.passages, form=form)
         return concluded_by(t, reading)
 
-    return (yield from concluded(t, flow()))
+    return (yield from guarded(question, t, flow(), guards))
 
 
 STRATEGY = Strategy(
@@ -48,6 +54,6 @@ STRATEGY = Strategy(
         aliases=("rtr", "rag"),
     ),
     retrieve_then_read,
-    settings={"default": {}, "paper": {"k": 5}},
-    most_calls=lambda params: 1,
+    settings={"default": {}, "paper": {"k": 5, "guards": PAPER}},
+    most_calls=lambda params: 1 + extra_calls(params, searches=1),
 )

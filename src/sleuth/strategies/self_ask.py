@@ -15,13 +15,16 @@ from typing import Any, Literal
 from sleuth.errors import BadReply, BudgetExceeded
 from sleuth.guards.citations import defuse
 from sleuth.guards.evidence import recorded, said, snippet
-from sleuth.guards.outcome import answered, concluded, unanswered
-from sleuth.guards.scaffold import label, line
+from sleuth.guards.guarded import PAPER, extra_calls, guarded, own_dropped
+from sleuth.guards.outcome import answered, unanswered
+from sleuth.guards.reformulate import reformulated as other_words
+from sleuth.guards.scaffold import cut_own, label, line
 from sleuth.guards.searching import NOTHING, Looked, look_up
+from sleuth.guards.stopping import most_calls
 from sleuth.guards.timing import Clock, says_no_more
-from sleuth.strategies.reader import answered_from_hops, pooled, read_answer
+from sleuth.strategies.reader import Readings, pooled, read_answer
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Completion, Flow, Grammar, Hop, Message, Passage, Strategy, Why
+from sleuth.types import Answer, Card, Completion, Flow, Grammar, Guards, Hop, Message, Passage, Strategy, Why
 from sleuth.verbs import generate, note
 
 INSTRUCTIONS = (
@@ -76,6 +79,15 @@ class Step:
     kind: Literal["follow_up", "final", "neither"]
     text: str
     kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked next: the follow-up ("": none), other words to search for it ("": its own), and why there is none."""
+
+    follow_up: str
+    wording: str = ""
+    ended: Why = "final_answer"
 
 
 def head(question: str, example: str = EXAMPLE, instructions: str = INSTRUCTIONS) -> str:
@@ -133,6 +145,7 @@ def self_ask(
     k: int = 3,
     example: str | None = None,
     instructions: str = INSTRUCTIONS,
+    guards: Guards = Guards(),
 ) -> Flow[Answer]:
     """Self-Ask. `search` False: one call, the model answers its own follow-ups. `reader`: the default setting's way.
 
@@ -142,10 +155,12 @@ def self_ask(
     own = f"{MORE_EXAMPLES}\n{EXAMPLE}" if search and reader else EXAMPLE
     t = Transcript(head(question, example or own, instructions))
     if not search:
-        return (yield from concluded(t, _from_memory(t)))
-    if reader:
-        return (yield from concluded(t, _planning_hops(question, t, follow_ups, intermediate, k)))
-    return (yield from concluded(t, _to_the_letter(t, follow_ups, intermediate)))
+        flow = _from_memory(t)
+    elif reader:
+        flow = _planning_hops(question, t, follow_ups, intermediate, k, guards)
+    else:
+        flow = _to_the_letter(t, follow_ups, intermediate, guards)
+    return (yield from guarded(question, t, flow, guards))
 
 
 def _from_memory(t: Transcript) -> Flow[Answer]:
@@ -160,23 +175,31 @@ def _from_memory(t: Transcript) -> Flow[Answer]:
     return answered(t, final)
 
 
-def _to_the_letter(t: Transcript, follow_ups: int, intermediate: str) -> Flow[Answer]:
+def _to_the_letter(t: Transcript, follow_ups: int, intermediate: str, guards: Guards) -> Flow[Answer]:
     """The write-up's loop: stop at 'Intermediate answer:', search, paste one snippet, call again."""
     while True:
         last = len(t.hops) == follow_ups
+        yield from t.compress(guards.compress)
         reply: Completion = yield from generate(t.messages(), stop=STOP, max_tokens=96, closing=last)
-        step = parse_step(reply.text)
+        step = parse_step((yield from _own_cut(reply.text, guards)))
         t.wrote(step.kept)
         if step.kind == "final":
             return answered(t, step.text)
         if step.kind == "neither":
             raise BadReply("The reply has neither a follow-up nor 'So the final answer is:'.", reply=reply.text)
-        if t.repeats("follow_up", step.text):
+        if t.repeated("follow_up", step.text, guards.repeats):
             return unanswered(t, "repeated", note=f"The follow-up was asked twice: {step.text}")
         if last:
             return unanswered(t, "follow_up_limit", note=f"{follow_ups} follow-ups were asked without a final answer.")
         looked = yield from look_up(step.text, 1)
         yield from _answered_hop(t, step.text, step.text, looked, looked.passages, intermediate)
+
+
+def _own_cut(reply: str, guards: Guards) -> Flow[str]:
+    """The reply up to an intermediate answer that the model writes itself; that, and all behind it, is dropped and told."""
+    kept, dropped = cut_own(reply, "Intermediate answer:") if guards.own else (reply, "")
+    yield from own_dropped(dropped)
+    return kept
 
 
 def _answered_hop(
@@ -200,39 +223,55 @@ def _answered_hop(
     yield from recorded(t, hop)
 
 
-def _planning_hops(question: str, t: Transcript, follow_ups: int, intermediate: str, k: int) -> Flow[Answer]:
+def _planning_hops(
+    question: str, t: Transcript, follow_ups: int, intermediate: str, k: int, guards: Guards
+) -> Flow[Answer]:
     """The default setting: hops plan the retrieval, one short-answer call over the pooled passages answers.
 
     Where the budget does not reach for another hop, the answer is read from what was found: its price was held back.
     """
     clock = Clock(question)
-    ended: Why = "final_answer"
+    readings = Readings(question, t, clock, k, guards)
     try:
-        yield from _hops(question, t, clock, follow_ups, intermediate)
+        ended = yield from _hops(question, t, clock, readings, follow_ups, intermediate, guards)
     except BudgetExceeded as short:
         yield from note("budget", str(short))
         ended = "budget"
-    return (yield from answered_from_hops(question, t, clock, k, ended))
+    return (yield from readings.answer(ended))
 
 
-def _hops(question: str, t: Transcript, clock: Clock, follow_ups: int, intermediate: str) -> Flow[None]:
+def _hops(
+    question: str,
+    t: Transcript,
+    clock: Clock,
+    readings: Readings,
+    follow_ups: int,
+    intermediate: str,
+    guards: Guards,
+) -> Flow[Why]:
+    """Ask, search, answer, until the model has no follow-up, repeats itself, the answer is sure, or as many were asked."""
     while len(t.hops) < follow_ups:
-        follow_up = yield from _next_follow_up(question, t, clock)
-        if not follow_up:
-            break
-        query = clock.query(f"{question} {follow_up}")
+        yield from t.compress(guards.compress)
+        ask = yield from _next_follow_up(question, t, clock, guards)
+        if not ask.follow_up:
+            return ask.ended
+        query = ask.wording or clock.query(f"{question} {ask.follow_up}")
         looked = yield from look_up(query, 2, together=True, exclude=t.pool, when=clock.when)
         seen = clock.narrowed(pooled(looked.passages, t.pool.values()))
         t.shown(looked.passages)
-        yield from _answered_hop(t, follow_up, query, looked, seen, intermediate, clock.when)
+        yield from _answered_hop(t, ask.follow_up, query, looked, seen, intermediate, clock.when)
         yield from clock.heard(looked.passages)
+        if len(t.hops) < follow_ups and (yield from readings.confident()):
+            return "confident"
+    return "follow_up_limit"
 
 
-def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
-    """The next follow-up, "" when the model has none.
+def _next_follow_up(question: str, t: Transcript, clock: Clock, guards: Guards) -> Flow[Ask]:
+    """The next follow-up, none when the model has none.
 
     One that says no more than the question, or was asked before, is refused: the rules for dates ask in its place
-    where they can, else the model is asked once more with what is known.
+    where they can, else the model is asked once more with what is known. Asked again all the same, it is searched for
+    in other words, once in a run; after that the model repeats itself.
     """
     for refused in (False, True):
         opening = "" if t.turns else " Yes.\n"
@@ -241,30 +280,44 @@ def _next_follow_up(question: str, t: Transcript, clock: Clock) -> Flow[str]:
         given = () if free else (Message("assistant", prefix),)
         shape, stop = (Grammar(NEXT), (*STOP, "\n", ENOUGH)) if free else (None, (*STOP, "\n"))
         reply: Completion = yield from generate(t.messages(*given), stop=stop, max_tokens=40, shape=shape)
-        step = parse_step(("" if free else prefix) + reply.text)
+        step = parse_step(("" if free else prefix) + (yield from _own_cut(reply.text, guards)))
         if step.kind != "follow_up":
-            return ""
+            return Ask("")
         vague = says_no_more(step.text, question) or clock.refuses(step.text)
-        new = not vague and not t.repeats("follow_up", step.text)
+        new = not vague and not t.repeated("follow_up", step.text, guards.repeats)
         follow_up = step.text if new else clock.follow_up()
         if not new:
             yield from note("refused", step.text, by_rule=follow_up)
-        if follow_up and (new or not t.repeats("follow_up", follow_up)):
+        if follow_up and (new or not t.repeated("follow_up", follow_up, guards.repeats)):
             t.wrote(f"{prefix} {follow_up}\n")
-            return follow_up
-        known = "; ".join(hop.answer for hop in t.hops) or "nothing yet"
+            return Ask(follow_up)
         t.wrote(f"{prefix} {step.text}\n")
+        if refused and not vague and (wording := _other_words(step.text, question, t, guards)):
+            yield from note("reformulated", wording, instead=step.text)
+            return Ask(step.text, wording)
+        known = "; ".join(hop.answer for hop in t.hops) or "nothing yet"
         told = f"(That asks no more than before. Known: {defuse(known, LABELS)}. Ask for one missing fact.)"
         t.observed(f"Intermediate answer: {told}\n")
-    return ""
+    return Ask("", ended="repeated")
+
+
+def _other_words(follow_up: str, question: str, t: Transcript, guards: Guards) -> str:
+    """Other words to search for a follow-up that was asked before; "" when that was done once, or none are left."""
+    if guards.repeats == "off" or t.asked("wording"):
+        return ""
+    wording = other_words(follow_up, question, (question, *t.asked("follow_up")))
+    return "" if not wording or t.repeated("wording", wording, "exact") else wording
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:
     follow_ups, writes = int(params.get("follow_ups", 4)), params.get("intermediate") == "model"
     if not params.get("search", True):
-        return 1
-    reads = 4 if params.get("reader", True) else 1
-    return follow_ups * (2 if params.get("reader", True) else 1) + follow_ups * writes + reads
+        return 1 + extra_calls(params, searches=0)
+    extra = extra_calls(params, searches=follow_ups + 2)
+    if not params.get("reader", True):
+        return follow_ups + follow_ups * writes + 1 + extra
+    stopping = most_calls(params.get("guards", Guards()), follow_ups)
+    return 2 * follow_ups + follow_ups * writes + 4 + stopping + extra
 
 
 STRATEGY = Strategy(
@@ -295,8 +348,8 @@ STRATEGY = Strategy(
     self_ask,
     settings={
         "default": {},
-        "paper": {"reader": False},
-        "memory": {"search": False},
+        "paper": {"reader": False, "guards": PAPER},
+        "memory": {"search": False, "guards": PAPER},
     },
     most_calls=_most_calls,
 )

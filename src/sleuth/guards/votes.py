@@ -1,0 +1,83 @@
+"""The vote of several samples: which answers are one, which has the majority, and whether that can still change.
+
+Self-consistency (Wang et al. 2022, section 2): the most frequent answer among sampled chains of thought is taken.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+def normalised(answer: str) -> str:
+    """Lower case, no ASCII punctuation, no articles, single spaces (HotpotQA's official script, hotpot_evaluate_v1).
+
+    An answer of nothing else is itself, so that it is still a vote.
+    """
+    bare = "".join(c for c in answer.lower() if c not in string.punctuation)
+    return " ".join(_ARTICLES.sub(" ", bare).split()) or answer.strip().lower()
+
+
+@dataclass(slots=True)
+class Votes:
+    """The answers of `asked` samples, numbered from 0, as they come in; "" is a sample without an answer, and no vote."""
+
+    asked: int
+    answers: dict[int, str] = field(default_factory=dict)
+
+    def cast(self, sample: int, answer: str) -> None:
+        """What this sample answered."""
+        self.answers[sample] = answer.strip()
+
+    @property
+    def missing(self) -> int:
+        """How many samples have not come in."""
+        return self.asked - len(self.answers)
+
+    def ballots(self) -> Mapping[str, tuple[int, ...]]:
+        """The samples that voted for each answer (normalised), lowest first; the winner is the first."""
+        found: dict[str, list[int]] = {}
+        for sample in sorted(self.answers):
+            if self.answers[sample]:
+                found.setdefault(normalised(self.answers[sample]), []).append(sample)
+        return {key: tuple(found[key]) for key in sorted(found, key=lambda key: (-len(found[key]), found[key][0]))}
+
+    def winner(self) -> int | None:
+        """The sample that speaks for the majority: its first. Of equal answers, the one whose first sample is lowest."""
+        return next((samples[0] for samples in self.ballots().values()), None)
+
+    def share(self) -> float | None:
+        """The majority's share of the samples that have come in, with or without an answer; None without a vote."""
+        most = max((len(samples) for samples in self.ballots().values()), default=0)
+        return most / len(self.answers) if most else None
+
+    def counts(self) -> dict[str, int]:
+        """How many votes each answer has, as its first sample wrote it, most first."""
+        return {self.answers[samples[0]]: len(samples) for samples in self.ballots().values()}
+
+    def is_settled(self) -> bool:
+        """Whether the winner stays the winner, however the missing samples vote."""
+        if not self.missing:
+            return True
+        ballots = list(self.ballots().values())
+        if not ballots:
+            return False
+        leader, *others = ballots
+        lowest = next(sample for sample in range(self.asked) if sample not in self.answers)
+        # A new answer, too, may get every missing vote; its first sample would be the lowest missing one.
+        rivals = [(len(samples), min(samples[0], lowest)) for samples in others] + [(0, lowest)]
+        return all(
+            len(leader) > count + self.missing or (len(leader) == count + self.missing and leader[0] < first)
+            for count, first in rivals
+        )
+
+    def is_settled_by_half(self) -> bool:
+        """Whether it is known if the winner has at least half of all samples, and if so, which answer it is."""
+        most = max((len(samples) for samples in self.ballots().values()), default=0)
+        if 2 * (most + self.missing) < self.asked:
+            return True
+        return 2 * most >= self.asked and self.is_settled()
