@@ -54,6 +54,7 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "self-ask paper": ("self-ask", dict(TABLE["self-ask"].settings["paper"])),
     "self-ask": ("self-ask", dict(TABLE["self-ask"].settings["default"])),
     "self-ask, stops when sure": ("self-ask", {"guards": Guards(confidence=0.8)}),
+    "self-ask, asked how sure": ("self-ask", {"guards": Guards(confidence_by="asked")}),
     "self-ask, never sure": ("self-ask", {"guards": Guards(confidence=None)}),
     "react paper": ("react", dict(TABLE["react"].settings["paper"])),
     "react": ("react", {}),

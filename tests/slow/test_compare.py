@@ -18,7 +18,7 @@ from sleuth.models.local import LocalModel
 from sleuth.sample import articles_path
 from sleuth.strategies import TABLE
 
-pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TESLA = "How did Tesla's stock and competitors react after they cut prices?"
 CHEAP = {

@@ -14,13 +14,25 @@ from sleuth.strategies import TABLE
 
 pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(600)]
 
+CLAIM = "Benjamin Harrison was US president when the Eiffel Tower was completed."
 RUNS: list[tuple[str, str, str]] = [
+    ("plan-and-solve", "default", SHORT),
+    ("plan-and-solve", "paper", SHORT),
     ("parallel-self-ask", "default", SHORT),
     ("parallel-self-ask", "paper", SHORT),
     ("hybrid", "default", SHORT),
     ("hybrid", "paper", SHORT),
     ("ircot", "default", SHORT),
     ("ircot", "paper", SHORT),
+    ("react", "sparse", SHORT),
+    ("react", "claims", CLAIM),
+    ("cot", "default", SHORT),
+    ("act", "default", SHORT),
+    ("act", "paper", SHORT),
+    ("standard", "claims", CLAIM),
+    ("cot-sc", "default", SHORT),
+    ("react-then-cot-sc", "default", SHORT),
+    ("cot-sc-then-react", "default", SHORT),
     ("auto", "default", SHORT),
     ("auto", "paper", SHORT),
 ]

@@ -17,7 +17,7 @@ from sleuth.app.guarding import guards
 from sleuth.cli import main
 from sleuth.cli.ask import given_params
 from sleuth.errors import BadInput
-from sleuth.trace import RunStore, read_trace
+from sleuth.trace import RunStore
 from sleuth.types import Answer, Flow, Guards, Strategy
 
 PAPER = Guards(confidence=None, fallback="off", compress=0, repeats="exact", citations="off")
@@ -120,13 +120,15 @@ def ask(**more: Any) -> dict[str, Any]:
 
 def test_sleuth_toml_may_hold_guards_and_a_replay_keeps_the_runs_own(home: Path) -> None:
     sleuth.strategy("guarded")(guarded)
+    assert ask() == dataclasses.asdict(Guards(judge=True))
     Path("sleuth.toml").write_text("[guards]\ncompress = 7\njudge = false")
     assert ask() == dataclasses.asdict(Guards(compress=7))
     assert ask(guards={"judge": True}) == dataclasses.asdict(Guards(compress=7, judge=True))
     Path("sleuth.toml").write_text("[guards]\ncompress = 8")
-    for stored in RunStore(home / "runs").runs():
-        assert read_trace(stored.path)
-        assert runs.replay(stored.path).same
+    stored = RunStore(home / "runs").runs()
+    assert len(stored) == 3
+    for each in stored:
+        assert runs.replay(each.path).same
 
 
 def test_wrong_guards_in_the_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

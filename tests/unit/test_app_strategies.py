@@ -98,4 +98,4 @@ def test_every_packaged_setting_fits_its_flow() -> None:
     for found in strategies.TABLE.values():
         assert {"default", "paper"} <= set(found.settings)
         for setting, values in found.settings.items():
-            assert strategies.parameters(found, "default", values) == dict(values), (found.card.name, setting)
+            assert strategies.parameters(found, setting, values) == dict(values), (found.card.name, setting)

@@ -230,6 +230,15 @@ def test_a_resume_finds_built_in_tools_and_wants_functions_again(home: Path) -> 
     assert called == [5]
 
 
+def test_a_function_named_like_a_built_in_tool_is_not_taken_for_it(home: Path) -> None:
+    sleuth.strategy("by-name")(by_name)
+    with StubServer(reply=" done") as server:
+        own = sleuth.tool(double, name="calculator")
+        sleuth.ask('calculator {"n": 5}', strategy="by-name", model=f"{server.url}#stub", tools=[own])
+        with pytest.raises(BadInput, match="'calculator', a function"):
+            runs.resumed(interrupted(home))
+
+
 def compose_and_wait(order: compose.Order) -> Answer:
     from sleuth.app.asking import wait_for
 

@@ -55,7 +55,7 @@ def test_the_switch_is_noted_with_its_reason_and_the_second_is_offered_the_first
     assert run.notes("switch")[0].data == {
         "from": "react",
         "to": "cot-sc",
-        "reason": "No answer: step limit.",
+        "reason": "No answer (ended: step limit).",
         "answer": "",
     }
 
@@ -136,7 +136,7 @@ def test_react_backs_off_when_it_has_not_finished_within_7_steps_or_5_for_a_clai
     flow = react_then_cot_sc(QUESTION, reader=False, n=3, task=task, guards=STILL)
     run = play(flow, [*searches(steps), said(vote), said(vote), said(vote)], {}, PAGES)
     assert (run.answer.text, run.answer.confidence_by, len(run.answer.hops)) == (vote, "votes", steps)
-    assert run.notes("switch")[0].data["reason"] == "No answer: step limit."
+    assert run.notes("switch")[0].data["reason"] == "No answer (ended: step limit)."
     assert [request.sample for request in run.requests[steps:]] == [0, 1, 2]
 
 
@@ -160,6 +160,15 @@ def test_in_the_default_setting_an_unsure_reading_is_held_against_the_samples(lo
     assert (run.answer.text, bool(run.notes("switch"))) == (text, text == "Tarn")
 
 
+@pytest.mark.parametrize(("vote", "grounded", "quotes"), [("Tarn", True, 1), ("Danube", False, 0)])
+def test_a_vote_is_checked_against_what_react_had_looked_up(vote, grounded, quotes):
+    marked = Guards(confidence=None, fallback="off", citations="mark")
+    flow = react_then_cot_sc(QUESTION, reader=False, n=2, steps=1, guards=marked)
+    run = play(flow, [step(1, "Search[Brenn]"), said(vote), said(vote)], {}, PAGES)
+    assert (run.answer.text, run.answer.grounded) == (vote, grounded)
+    assert len([c for c in run.answer.citations if vote in c.quote]) == quotes
+
+
 # --- CoT-SC, then ReAct -----------------------------------------------------------------------------------------------
 
 FINISH = [step(1, "Search[Brenn]"), step(2, "Finish[Tarn]")]
@@ -179,7 +188,7 @@ def test_a_majority_of_half_the_samples_stands_and_a_thinner_one_is_looked_up():
 
 def test_a_majority_that_half_is_out_of_reach_for_is_not_waited_for():
     run = voted("Silt", "Orl", "Danube", "Rhine", "Silt")
-    assert (run.answer.text, len(run.notes("votes")[0].data)) == ("Tarn", 4)
+    assert (run.answer.text, len(run.notes("votes")[0].data["counts"])) == ("Tarn", 4)
     assert "Its confidence 0.25 (votes)" in run.answer.note
 
 

@@ -51,10 +51,19 @@ GUARDS = st.builds(
     judge=st.booleans(),
     own=st.booleans(),
 )
+PLAN = """{"steps": [{"id": "s1", "query": "Who was warden in {s2.year} {s2.reason} {s2.price} {s2.height}?"},
+    {"id": "s2", "query": "Brenn bridge"}, {"id": "s3", "query": "Compare both", "depends_on": ["s1", "s2"]}]}"""
 PARAMS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "hybrid": {
         "plan_steps": st.integers(1, 12),
         "steps": st.integers(1, 7),
+        "k": st.integers(1, 5),
+        "guards": GUARDS,
+    },
+    "plan-and-solve": {
+        "streaming": st.booleans(),
+        "steps": st.integers(2, 12),
+        "plan": st.none() | st.just(PLAN),
         "k": st.integers(1, 5),
         "guards": GUARDS,
     },
@@ -90,7 +99,7 @@ PARAMS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "auto": {"by": st.sampled_from(["rules", "model"])},
     "cot-sc": {
         "n": st.integers(0, 6),
-        "half": st.booleans(),
+        "share": st.floats(0, 1),
         "task": st.sampled_from(["question", "claim"]),
         "guards": GUARDS,
     },

@@ -256,6 +256,14 @@ def test_a_difference_is_shown_side_by_side_where_there_is_room(
     assert "    question When was the tower completed?" in stacked
 
 
+def test_where_queries_part_late_they_are_shown_to_their_ends(capsys: Capture) -> None:
+    long = "When was the tower that stands in the old town completed, and by whom was it completed?"
+    rows = [Row(name, hops=(Hop("When?", f"{long} {name}"),)) for name in ("one", "another", "third")]
+    put_comparison(compared("?", rows))
+    told = " ".join(capsys.readouterr().out.split())
+    assert all(f"{long} {row.name}" in told for row in rows)
+
+
 def test_a_hop_that_only_one_made_says_whose_it_is(capsys: Capture) -> None:
     one = Hop("When?", evidence=())
     put_comparison(compared("?", [Row("a", hops=(one,)), Row("b", hops=(one, one)), Row("c", hops=(one,)), Row("d")]))

@@ -12,10 +12,10 @@ from tests.support.homes import private
 from tests.support.stub_server import StubServer
 
 import sleuth
-from sleuth import Script, Shelf
-from sleuth.app.planning import read_plan
+from sleuth import Budget, Script, Shelf
+from sleuth.app.planning import read_plan, write_plan
 from sleuth.cli import main
-from sleuth.errors import BadInput, BadReply, ModelError
+from sleuth.errors import BadInput, BadReply, BudgetExceeded, ModelError
 from sleuth.guards.plans import from_json
 from sleuth.types import Generate
 
@@ -64,6 +64,14 @@ def test_the_plan_shows_its_steps_their_order_and_what_a_run_costs(capsys: Captu
     assert "finding  s4 puts the answers together: it is not searched." in lines
     assert any(line.startswith("run      about ") and "calls and" in line for line in lines)
     assert len(server.posts) == 1
+
+
+def test_what_the_output_says_is_not_told_on_the_way_and_a_repair_is(capsys: Capture, server: StubServer) -> None:
+    replies = iter([written(CYCLE), written(STEPS)])
+    server.reply = lambda _: next(replies)
+    _, out, err = run(capsys, server, QUESTION)
+    assert out.count("puts the answers together") == 1
+    assert [line.split(":")[0].strip() for line in err.splitlines()] == ["repair"]
 
 
 def test_planning_looks_nothing_up_and_keeps_no_run(capsys: Capture, server: StubServer, home: Path) -> None:
@@ -125,8 +133,10 @@ def test_a_plan_file_is_not_written_over(capsys: Capture, server: StubServer) ->
     status, out, err = run(capsys, server, QUESTION, "--output", "plan.json")
     assert (status, out) == (2, "")
     assert "it exists already" in err
-    assert Path("plan.json").read_text() == "mine"
     assert server.posts == []
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_plan(sleuth.plan(QUESTION, model=Script([written(STEPS)])), Path("plan.json"))
+    assert Path("plan.json").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -217,6 +227,20 @@ def test_failures_are_raised_as_what_they_are() -> None:
         sleuth.plan(QUESTION, model=Script([ModelError("down")]))
     with pytest.raises(BadInput, match="empty"):
         sleuth.plan(" ", model=Script([]))
+
+
+def test_limits_hold_and_nothing_is_kept_back_for_an_answer() -> None:
+    assert sleuth.plan(QUESTION, model=Script([written(STEPS)]), budget=Budget(calls=1)).usage.calls == 1
+    with pytest.raises(BudgetExceeded):
+        sleuth.plan(QUESTION, model=Script([written(CYCLE), written(STEPS)]), budget=Budget(calls=1))
+    used = sleuth.plan(QUESTION, model=Script([written(STEPS)])).usage
+    reserved = used.read + 13 * 60
+    assert (
+        sleuth.plan(QUESTION, model=Script([written(STEPS)]), budget=Budget(tokens=reserved)).usage.tokens
+        == used.tokens
+    )
+    with pytest.raises(BudgetExceeded):
+        sleuth.plan(QUESTION, model=Script([written(STEPS)]), budget=Budget(tokens=used.read))
 
 
 def test_the_planning_is_the_strategys_own() -> None:

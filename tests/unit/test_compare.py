@@ -52,6 +52,7 @@ def looking(*queries: str) -> Callable[..., Flow[Answer]]:
 
 def crashing(question: str) -> Flow[Answer]:
     yield from sleuth.search(question, 1)
+    yield from sleuth.note("hop", question, query=question)
     raise ZeroDivisionError("of its own")
 
 
@@ -157,6 +158,15 @@ def test_a_budget_is_each_ones_own() -> None:
     assert [row.status for row in rows] == ["answered"] * 3
 
 
+def test_tools_and_guards_go_to_the_strategies_that_take_them() -> None:
+    comparison = ask_all(["react", "standard"], tools=["calculator"], guards={"compress": 0})
+    first, second = (read_trace(row.trace)[0].body.about for row in comparison.rows if row.trace)
+    assert list(first["tools"]) == ["calculator"]
+    assert first["params"]["guards"].compress == 0
+    assert "tools" not in second
+    assert "tools" not in second["params"]
+
+
 def test_a_library_is_opened_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
     from sleuth.app import libraries
@@ -195,6 +205,7 @@ def test_a_name_may_carry_a_setting_and_parameters() -> None:
     assert (found.strategy.card.name, found.setting, found.params) == ("react", "paper", {"steps": "5"})
     assert found.name == "react:paper:steps=5"
     row = ask_all(["self-ask:follow-ups=2"]).rows[0]
+    assert row.name == "self-ask:follow_ups=2"
     assert row.trace is not None
     assert read_trace(row.trace)[0].body.about["params"]["follow_ups"] == 2
 
@@ -216,6 +227,9 @@ def test_the_setting_is_that_of_those_named_without_one() -> None:
         ({"strategies": ["react:"]}, BadInput, "no setting"),
         ({"strategies": []}, BadInput, "no strategy to compare"),
         ({"strategies": ["standard"], "at_once": 0}, BadInput, "0 runs at once"),
+        ({"strategies": ["standard"], "tools": ["calculator"]}, BadInput, "None of these strategies uses tools"),
+        ({"strategies": ["react"], "tools": ["calcualtor"]}, UnknownName, "calculator"),
+        ({"strategies": ["react"], "guards": {"compres": 0}}, BadInput, "compres"),
         ({"strategies": ["standard"], "library": "samlpe"}, NoLibrary, "Did you mean 'sample'"),
     ],
 )
@@ -235,6 +249,7 @@ def test_a_strategy_that_crashes_says_so_and_stops_no_other() -> None:
     assert (crashed.status, other.status, other.text) == ("failed", "answered", "1889")
     assert "ZeroDivisionError: of its own" in crashed.note
     assert isinstance(crashed.error, ZeroDivisionError)
+    assert [hop.question for hop in crashed.hops] == [QUESTION]
     assert_folds(comparison)
 
 

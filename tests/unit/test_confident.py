@@ -169,6 +169,21 @@ def test_an_intermediate_answer_that_the_model_writes_itself_is_cut_there_and_to
     ]
 
 
+def test_a_long_dialogue_is_compressed_before_a_further_follow_up_and_only_then():
+    names = "one two three four five six".split()
+    follow_ups = [f"Which mill of the many mills stood at number {name} on the Tarn?" for name in names]
+
+    def run(limit):
+        guards = Guards(None, fallback="off", compress=limit, citations="off")
+        return play(self_ask(QUESTION, follow_ups=6, guards=guards), model(*follow_ups), {QUESTION: [SILT, TELL]})
+
+    short, long = run(30), run(0)
+    assert (len(short.answer.hops), bool(short.notes("compressed")), long.notes("compressed")) == (6, True, [])
+    last = [[r for r in each.requests if r.role == "plan"][-1] for each in (short, long)]
+    assert len(last[0].messages) < len(last[1].messages)
+    assert last[0].messages[0] == last[1].messages[0]
+
+
 AGAIN = "Past Brenn, which river runs?"
 FRESH = {**SHELF, f"{QUESTION} {AGAIN}": [SILT]}
 

@@ -6,6 +6,8 @@ from functools import partial
 
 import anyio
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.support.play import play
 
 from sleuth.engine import Engine
@@ -35,7 +37,7 @@ def test_the_most_frequent_answer_wins_and_its_share_is_the_confidence():
     run = poll("Tarn", "the Silt", "tarn.", "Orl", "TARN")
     assert (run.answer.text, run.answer.status, run.answer.ended) == ("Tarn", "answered", "final_answer")
     assert (run.answer.confidence, run.answer.confidence_by) == (0.5, "votes")  # the fifth could change nothing
-    assert run.notes("votes")[0].data == {"Tarn": 2, "the Silt": 1, "Orl": 1}
+    assert run.notes("votes")[0].data["counts"] == {"Tarn": 2, "the Silt": 1, "Orl": 1}
 
 
 def test_every_sample_is_another_draw_of_one_prompt_at_the_papers_temperature():
@@ -127,6 +129,19 @@ def test_samples_that_cannot_change_the_majority_are_cancelled_and_a_replay_canc
     assert (answered(events), given_up(events)) == (answered(run.events), given_up(run.events))
 
 
+@settings(max_examples=20, deadline=None)
+@given(
+    answers=st.lists(st.sampled_from(["Tarn", "Silt", "Orl", ""]), min_size=2, max_size=5),
+    delays=st.lists(st.sampled_from([0.0, 0.001, 0.004]), min_size=5, max_size=5),
+    share=st.sampled_from([0.0, 0.5]),
+)
+def test_however_the_samples_race_a_replay_counts_and_cancels_the_same(answers, delays, share):
+    run = raced([said(a) if a else "I cannot say." for a in answers], delays, share=share)
+    again, events = run.again()
+    assert (again.text, again.confidence, again.note) == (run.answer.text, run.answer.confidence, run.answer.note)
+    assert (answered(events), given_up(events)) == (answered(run.events), given_up(run.events))
+
+
 def test_a_flow_that_goes_on_behind_the_vote_is_not_joined_by_late_samples():
     def votes_then_more():
         yield from cot_sc(QUESTION, n=3)
@@ -134,7 +149,7 @@ def test_a_flow_that_goes_on_behind_the_vote_is_not_joined_by_late_samples():
 
     events, script = [], Script([said("Tarn"), said("Tarn"), said("Silt"), "done"], delay=[0.0, 0.0, 0.1, 0.2])
     answer = anyio.run(Engine(script, Shelf(), sinks=[events.append]).run, votes_then_more())
-    assert (answer.text, answered(events), given_up(events)) == ("done", {"0", "1", ""}, {"2"})
+    assert (answer, answered(events), given_up(events)) == ("done", {"0", "1", ""}, {"2"})
 
 
 def test_samples_count_in_the_order_in_which_they_come_in():
@@ -142,9 +157,9 @@ def test_samples_count_in_the_order_in_which_they_come_in():
     assert (run.answer.text, answered(run.events)) == ("Tarn", {"2", "3", "4"})
 
 
-def test_with_half_sampling_goes_on_until_it_is_known_whether_the_majority_has_half():
+def test_with_a_share_sampling_goes_on_until_it_is_known_whether_the_majority_has_it():
     answers = [said(a) for a in ("a", "a", "a", "b", "c", "d", "e", "a", "a", "a")]
     delays = [0.01 * n for n in range(10)]
-    settled, half = raced(answers, delays), raced(answers, delays, half=True)
+    settled, half = raced(answers, delays), raced(answers, delays, share=0.5)
     assert (len(answered(settled.events)), len(answered(half.events))) == (8, 9)
     assert half.answer.confidence == pytest.approx(5 / 9)

@@ -128,6 +128,22 @@ def test_methods_and_callable_objects_are_functions_too() -> None:
     assert told(tool(counter, name="negate"), {"n": 2}) == "-2"
 
 
+def test_a_wrapped_function_is_told_by_what_it_wraps() -> None:
+    @functools.wraps(len_of)
+    def wrapper(*args: Any, **kwargs: Any) -> int:
+        return 10 * len_of(*args, **kwargs)
+
+    assert tool(wrapper).spec == tool(len_of).spec
+    assert told(tool(wrapper), {"text": "abc"}) == "30"
+
+
+def test_a_result_type_that_only_a_type_checker_knows_is_no_matter() -> None:
+    def gives(n: int) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821
+        return n
+
+    assert told(tool(gives), {"n": 1}) == "1"
+
+
 # --- what no model could call ---------------------------------------------------------------------------------------
 
 

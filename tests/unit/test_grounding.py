@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -84,6 +85,7 @@ def test_an_answer_that_follows_does_so_by_its_rule_and_from_verbatim_quotes(que
         ("How many of Brenn Tower and Pell Gate are tall?", "two"),
         ("Who opened Orl Hall?", "Jon Rook and Lev Marsh"),
         ("Who opened Orl Hall?", "Orl Hall was opened by Lev Marsh."),
+        ("What happened in 1907?", "In 1907 Orl Hall was opened by Ada Tell, Jon Rook and Lev Wroll."),
         ("What did Edda Wroll do?", "Edda Wroll left the town of Brenn."),
         ("Are Brenn Tower and Pell Gate both open?", "yes"),
         ("Which is older, Brenn Tower or Pell Gate?", "Brenn Tower"),
@@ -125,6 +127,7 @@ def test_look_ups_that_brought_nothing_ground_nothing():
         ("Is the Brenn Tower taller than the Orl Hall?", ("Brenn Tower", "Orl Hall")),
         ("Did the Brenn bridge open before the Kessel pier?", ("Brenn", "Kessel")),
         ("Are the Brenn bridge and the Kessel pier in one town?", ("Brenn", "Kessel")),
+        ("Is Brenn or Orl the larger town in Tarn, Pell?", ("Brenn", "Orl")),
         ("Where was Ada Tell born?", ()),
         ("Was Ada Tell born in 1889 or 1890?", ()),
     ],
@@ -226,6 +229,14 @@ def test_any_answer_gets_a_verdict_and_its_quotes_stand_in_their_passages(questi
     assert all(one.passage in given_ for one in found.quotes)
 
 
+def test_much_text_is_judged_at_once():
+    many = [Passage(f"p{n}", "d", f"Page {n}", f"Town{n} has {n} gates. " * 20) for n in range(60)]
+    began = time.perf_counter()
+    assert not verdict("How many gates?", "a very fine answer, of no town, in 1912; and so on " * 30, *many).grounded
+    assert not verdict("How many gates?", "word " * 10_000, *many).grounded
+    assert time.perf_counter() - began < 3
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -247,7 +258,7 @@ def test_numbers_are_read_by_their_value(text, value):
     assert values(text) == {value}
 
 
-@pytest.mark.parametrize("text", ["B52", "someone", "v1.2.3", "often", "", "x1063"])
+@pytest.mark.parametrize("text", ["B52", "someone", "v1.2.3", "often", "", "x1063", "9" * 5000])
 def test_what_is_part_of_a_word_or_a_code_is_no_number(text):
     assert values(text) == frozenset()
 

@@ -90,7 +90,8 @@ def test_closing_the_guarded_flow_closes_the_inner_one() -> None:
             closed.append(True)
         return ""
 
-    outer = over(flow())
+    inner = flow()
+    outer = over(inner)
     next(outer)
     outer.close()
     assert closed == [True]

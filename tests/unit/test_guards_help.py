@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from tests.support.play import Play, play
 from sleuth.errors import ContextTooLong
 from sleuth.guards.citations import cite
 from sleuth.guards.evidence import recorded
+from sleuth.guards.expansion import feedback
 from sleuth.guards.guarded import PAPER, guarded
 from sleuth.guards.outcome import answered, unanswered
 from sleuth.guards.reformulate import reformulated
@@ -73,51 +74,31 @@ def loop(model: Any, answers: dict[str, Any], guards: Guards, question: str = QU
 
 
 @pytest.mark.parametrize(
-    ("fallback", "answers"),
-    [
-        ("feedback", {"river runs past town Ada born": [TELL, BRENN]}),
-        ("model", {"Tarn": [BRENN]}),
-    ],
+    ("fallback", "finds"), [("feedback", "river runs past town Ada Tell born"), ("model", "town by the Tarn")]
 )
-def test_a_query_that_finds_nothing_is_searched_in_other_words(fallback: Any, answers: dict[str, Any]) -> None:
+def test_a_query_that_finds_nothing_is_searched_in_other_words(fallback: Any, finds: str) -> None:
     def model(request: Generate) -> str:
-        return "Tarn" if request.role == "read" or "Other query" in prompted(request) else "?"
+        return "Tarn" if request.role == "read" else "town by the Tarn"
 
-    keywords = {"river runs past town Ada Tell born": answers.get("river runs past town Ada born", "")}
-    shelf = {QUESTION: "", **keywords, **answers}
+    shelf = {QUESTION: "", finds: [TELL, BRENN]}
     without = play(retrieve_then_read(QUESTION, guards=OFF), [model], shelf)
     assert (without.answer.status, without.queries) == ("abstained", [QUESTION])
     helped = play(retrieve_then_read(QUESTION, guards=replace(OFF, fallback=fallback)), [model] * 2, shelf)
-    assert (helped.answer.text, helped.answer.status) == ("Tarn", "answered")
-    assert helped.notes("fallback")[-1].data["found"] > 0
+    assert (helped.answer.text, helped.answer.status, helped.queries) == ("Tarn", "answered", [QUESTION, finds])
+    assert helped.notes("fallback")[-1].data["found"] == 2
 
 
 def test_what_was_found_before_leads_a_later_query_that_finds_nothing() -> None:
-    queries = ["Ada Tell", "her town's river", "Answer: Tarn"]
-
     def model(request: Generate) -> str:
         seen = prompted(request)
-        return "Answer: Tarn" if "Tarn" in seen else queries[min(seen.count("Found:"), 1)]
+        return "Answer: Tarn" if "Tarn" in seen else ["Ada Tell", "the town of Ada Tell"][seen.count("Found:") > 0]
 
-    expanded = "the town of Ada Tell Ada Tell warden born Brenn"
-    queries[1] = "the town of Ada Tell"
-    shelf = {"Ada Tell": [TELL], queries[1]: "", "town Ada Tell": ""}
-    without = loop(model, shelf, replace(OFF, repeats="near"))
-    assert without.answer.text == ""
-    helped = play(
-        looping(QUESTION, replace(OFF, repeats="near", fallback="feedback")),
-        [model] * 8,
-        {**shelf, **{q: [BRENN] for q in expansions(queries[1], TELL)}},
-    )
-    assert helped.answer.text == "Tarn", (helped.queries, expanded)
-
-
-def expansions(query: str, *found: Passage) -> Iterable[str]:
-    from sleuth.guards.expansion import feedback
-
-    wider = feedback(query, found)
+    wider = feedback("the town of Ada Tell", [TELL])
     assert "Brenn" in wider
-    return (wider,)
+    shelf = {"Ada Tell": [TELL], "the town of Ada Tell": "", "town Ada Tell": "", wider: [BRENN]}
+    assert loop(model, shelf, replace(OFF, repeats="near")).answer.ended == "repeated"
+    helped = loop(model, shelf, replace(OFF, repeats="near", fallback="feedback"))
+    assert (helped.answer.text, helped.queries) == ("Tarn", ["Ada Tell", "the town of Ada Tell", wider])
 
 
 # --- compression ------------------------------------------------------------------------------------------------
@@ -132,11 +113,10 @@ def test_a_dialogue_that_outgrows_the_models_window_is_compressed_and_nothing_it
         for n, place in enumerate(places, 1)
     }
 
-    def model(request: Generate) -> str:
+    def model(request: Generate) -> Any:
         seen = prompted(request)
         if len(seen.split()) > 320:
-            raise_it = ContextTooLong("The prompt does not fit the window.")
-            return raise_it  # type: ignore[return-value]  # a script may return an error
+            return ContextTooLong("The prompt does not fit the window.")
         open_ = [place for place in places if f"{place} has" not in seen]
         counts = [int(found) for found in re.findall(r"has (\d+) steps", seen)]
         return open_[0] if open_ else f"Answer: {max(counts)}"
@@ -153,27 +133,20 @@ def test_a_dialogue_that_outgrows_the_models_window_is_compressed_and_nothing_it
 # --- repeats ----------------------------------------------------------------------------------------------------
 
 
+ORDERS = [f"Where: {' '.join(words)}" for words in permutations(["Ada", "Tell", "born", "town"])]
+SHELF = {**dict.fromkeys(ORDERS, (TELL,)), "Brenn": (BRENN,)}
+
+
 def stubborn(request: Generate) -> str:
-    """Asks for the same in ever new order, until it is told or sees something new."""
+    """Asks for the same in ever new order, until it sees something new."""
     seen = prompted(request)
-    if "Tarn" in seen:
-        return "Answer: Tarn"
-    words = ["Ada", "Tell", "born", "town"]
-    turn = seen.count("Found:") % 4
-    return "Where: " + " ".join(words[turn:] + words[:turn])
+    return "Answer: Tarn" if "Tarn" in seen else ORDERS[seen.count("Found:")]
 
 
 def told(request: Generate) -> str:
-    return "Brenn" if "You have searched that" in prompted(request) else stubborn(request)
-
-
-SHELF = {
-    f"Where: {' '.join(w)}": [TELL] for w in (("Ada", "Tell", "born", "town"), ("Tell", "born", "town", "Ada"))
-} | {
-    "Where: born town Ada Tell": [TELL],
-    "Where: town Ada Tell born": [TELL],
-    "Brenn": [BRENN],
-}
+    """The same, until it is told."""
+    said = stubborn(request)
+    return "Brenn" if "You have searched that" in prompted(request) and said in ORDERS else said
 
 
 def test_a_model_that_asks_the_same_in_another_order_is_told_and_goes_on() -> None:

@@ -16,8 +16,9 @@ from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
 from sleuth.strategies.hybrid import STRATEGY, hybrid, known
 from sleuth.strategies.plan_and_solve import plan_and_solve
+from sleuth.strategies.react import STRATEGY as react
 from sleuth.trace import Cassette
-from sleuth.types import Budget, Guards, Passage
+from sleuth.types import Budget, Guards, Passage, ToolSpec
 
 QUESTION = "Which river runs past the town where Ada Tell was born?"
 WHERE, RIVER = "Where was Ada Tell born?", "Which river runs past Brenn?"
@@ -182,6 +183,25 @@ def test_what_the_plan_found_is_never_read_as_reacts_own_words():
     assert "\nAction 1:" not in told
 
 
+def test_the_guards_that_wrap_from_outside_wrap_both_halves_once():
+    done = run(PLAN, "Brenn", "unknown", *REACT)
+    assert len(done.notes("grounding")) == 1
+    assert done.answer.grounded
+
+
+def test_tools_are_offered_to_both_halves():
+    tool = ToolSpec("multiply", "Multiply two numbers.", '{"type": "object", "properties": {"a": {"type": "number"}}}')
+    done = run(LOOP, LOOP, *REACT, tools=(tool,))
+    assert "Multiply[" in done.prompts[0]
+    assert "Multiply[" in done.prompts[2]
+
+
+def test_more_room_never_lowers_its_bound():
+    most = STRATEGY.most_calls
+    assert most({}) > most({"plan_steps": 3}) > most({"plan_steps": 3, "steps": 2})
+    assert most({}) > react.most_calls({}) + 2
+
+
 # --- bounds, budget, replay ---------------------------------------------------------------------------------------
 
 
@@ -241,3 +261,11 @@ def test_steps_still_running_are_given_up_at_a_switch():
     assert time.monotonic() - began < 4
     assert value.text
     assert [body.data["step"] for body in told.bodies(Noted) if body.kind == "switch"] == ["s4"]
+
+
+def test_the_answers_call_reads_the_steps_in_the_plans_order_whatever_ended_first():
+    two = plan(("Who is A1?", []), ("Who is B2?", []))
+    script = Script(lambda request: two if request.role == "plan" and not request.closing else said(request))
+    drive(hybrid("Which is older?", **PAPER), script, Slow(PEOPLE, {"A1": 0.05}))
+    last = prompt(script.requests[-1])
+    assert last.index("Step s1: Who is A1? Ann Orl") < last.index("Step s2: Who is B2? Bo Silt")

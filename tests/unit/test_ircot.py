@@ -104,6 +104,17 @@ def test_each_sentence_is_searched_with_the_question_and_the_answer_is_read_apar
     assert BRENN in played.answer.read
 
 
+def test_the_fact_of_the_last_sentence_is_cited_and_read_too():
+    last = f"{RUNS[:-1]}, so the answer is: Tarn"
+    shelf = {**SHELF, QUESTION: [TELL, SILT, ORL]}
+    played = run(BORN, last, "Tarn", shelf=shelf)
+    assert played.answer.hops[-1].citation.quote == RUNS
+    assert played.answer.read == (TELL, SILT, BRENN)
+    bare = run(BORN, DONE, "Tarn", shelf=shelf)
+    assert bare.answer.hops[-1].citation.quote == RUNS
+    assert len(run(BORN, "So the answer is: nowhere at all.", "Tarn").answer.hops) == 2
+
+
 def test_what_a_sentence_finds_stands_behind_it_and_nothing_is_shown_twice():
     played = run(BORN, RUNS, DONE, "Tarn")
     assert played.prompts[2].endswith(

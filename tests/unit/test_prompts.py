@@ -51,6 +51,14 @@ REPLIES = {
         " I search it.\nAction 1: Search[Brenn]\nObservation 1:",
         " Done.\nAction 2: Finish[Tarn]\n",
     ],
+    "plan-and-solve": [
+        '{"steps": [{"id": "s1", "query": "Where was {s1} born?", "depends_on": ["s1"]}]}',
+        '{"steps": [{"id": "s1", "query": "Where was Ada Tell born?", "depends_on": []}, '
+        '{"id": "s2", "query": "Which river runs past {s1}?", "depends_on": ["s1"]}]}',
+        " Brenn",
+        " Tarn",
+        " Tarn",
+    ],
     "parallel-self-ask": [
         "\nFollow up: Where was Ada Tell born?\nFollow up: Which river runs past {1}?\nIntermediate answer:",
         " Brenn",

@@ -10,9 +10,12 @@ from tests.support.play import play
 
 from sleuth.engine import Engine
 from sleuth.errors import SourceError
+from sleuth.guards.guarded import PAPER
 from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
-from sleuth.strategies.react import Action, head, parse_action, parse_step, react
+from sleuth.strategies.actions import Action, parse_action
+from sleuth.strategies.react import STRATEGY, head, parse_step, react
+from sleuth.types import Completion, Guards, Passage
 
 QUESTION = "How high does the region reach that the eastern sector of the Colorado orogeny extends into?"
 OROGENY = (
@@ -31,7 +34,7 @@ def step(n, thought, action):
 
 
 def paper(**params):
-    return react(QUESTION, reader=False, **params)
+    return react(QUESTION, **{"reader": False, "guards": PAPER, **params})
 
 
 def test_search_shows_the_first_five_sentences_of_the_page():
@@ -119,11 +122,12 @@ def test_what_was_found_is_cited_and_every_step_is_noted():
     assert all(c.verified for c in run.answer.citations)
 
 
+UNSURE = Guards(confidence=None)
 DEFAULT_REPLIES = [step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Finish[wrong]")]
 
 
 def test_in_the_default_setting_the_loop_finds_and_a_reading_answers():
-    run = play(react(QUESTION), [*DEFAULT_REPLIES, "7,000 feet"], {}, PAGES)
+    run = play(react(QUESTION, guards=UNSURE), [*DEFAULT_REPLIES, "7,000 feet"], {}, PAGES)
     assert (run.answer.text, run.answer.ended) == ("7,000 feet", "final_answer")
     assert [(r.role, r.closing) for r in run.requests] == [("plan", False), ("plan", False), ("read", True)]
     assert {p.title for p in run.answer.read} >= {"Colorado orogeny"}
@@ -133,18 +137,23 @@ def test_in_the_default_setting_the_loop_finds_and_a_reading_answers():
     ("replies", "ended"),
     [
         (["I know nothing.", "Still nothing."], "unparsable"),
-        ([step(n, "a", "Search[Colorado orogeny]") for n in (1, 2, 3)], "repeated"),
+        ([step(n, "a", "Search[Colorado orogeny]") for n in (1, 2, 3, 4)], "repeated"),
     ],
 )
 def test_in_the_default_setting_a_loop_that_goes_wrong_still_ends_in_a_reading(replies, ended):
-    run = play(react(QUESTION), [*replies, "7,000 feet"], {}, PAGES)
+    run = play(react(QUESTION, guards=UNSURE), [*replies, "7,000 feet"], {}, PAGES)
     assert (run.answer.text, run.answer.ended) == ("7,000 feet", ended)
 
 
 def test_in_the_default_setting_the_step_limit_still_ends_in_a_reading():
     replies = [step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Lookup[eastern]"), "7,000 feet"]
-    run = play(react(QUESTION, steps=2), replies, {}, PAGES)
+    run = play(react(QUESTION, steps=2, guards=UNSURE), replies, {}, PAGES)
     assert (run.answer.text, run.answer.ended) == ("7,000 feet", "step_limit")
+
+
+def test_an_empty_page_is_an_observation_too():
+    run = play(paper(), [step(1, "a", "Search[Blank]"), step(2, "b", "Finish[y]")], {}, {"Blank": ""})
+    assert "Observation 1: There is nothing in it.\n" in run.prompts[-1]
 
 
 def test_lookup_before_any_search_says_what_to_do():
@@ -216,6 +225,180 @@ def test_labels_in_a_page_are_not_taken_for_the_models_own():
 )
 def test_actions_are_read_in_any_case_with_brackets_and_colons_inside(text, action):
     assert parse_action(text) == action
+
+
+# --- guards -------------------------------------------------------------------------------------------------------
+
+
+def test_a_sure_reading_between_steps_ends_the_loop_and_is_not_paid_for_twice():
+    sure = Completion("High Plains", logprob=-0.05)
+    run = play(react(QUESTION), [step(1, "a", "Search[Colorado orogeny]"), sure], {}, {"Colorado orogeny": PLAINS})
+    assert (run.answer.text, run.answer.ended, len(run.requests)) == ("High Plains", "confident", 2)
+    assert [note.data["stop"] for note in run.notes("confidence")] == [True]
+    unsure = [
+        step(1, "a", "Search[Colorado orogeny]"),
+        Completion("High Plains", logprob=-0.5),
+        step(2, "b", "Finish[x]"),
+    ]
+    slow = play(react(QUESTION), [*unsure, "High Plains"], {}, {"Colorado orogeny": PLAINS})
+    assert (slow.answer.text, slow.answer.ended) == ("High Plains", "final_answer")
+
+
+PLAINS = "The eastern sector of the Colorado orogeny extends into the High Plains."
+
+
+def test_a_repeated_action_is_told_then_searched_in_other_words_then_ends_the_run():
+    replies = [step(n, "again", "Search[Colorado orogeny]") for n in range(1, 8)]
+    run = play(paper(guards=Guards()), replies, {}, PAGES)
+    assert (run.answer.ended, len(run.requests)) == ("repeated", 4)
+    assert "Observation 2: You have already done this. Do something else." in run.prompts[2]
+    assert "Observation 3: You have already done this. A search for [" in run.prompts[3]
+    (note,) = run.notes("reformulated")
+    assert note.data["instead"] == "Search[Colorado orogeny]"
+    assert run.queries[0] == note.text != "Colorado orogeny"
+
+
+def test_what_the_reformulated_search_finds_is_shown_and_is_evidence():
+    replies = [*[step(n, "again", "Search[Colorado orogeny]") for n in (1, 2, 3)], step(4, "b", "Finish[7,000 feet]")]
+    asked = play(paper(guards=Guards()), replies, {}, PAGES).queries[0]
+    found = Passage("p", "p", "Plains", "The region reaches 7,000 feet.")
+    run = play(paper(guards=Guards()), replies, {asked: [found]}, PAGES)
+    assert "finds: Plains: The region reaches 7,000 feet." in run.prompts[-1]
+    assert "The region reaches 7,000 feet." in [c.quote for c in run.answer.citations]
+    off = Guards(confidence=None)
+    read = play(react(QUESTION, guards=off), [*replies, "7,000 feet"], {asked: [found]}, PAGES)
+    assert found in read.answer.read
+
+
+def test_near_repeats_count_unless_they_are_to_be_exact_or_off():
+    replies = [
+        step(1, "a", "Search[Colorado orogeny]"),
+        step(2, "b", "Search[the orogeny, Colorado]"),
+        step(3, "c", "Finish[x]"),
+    ]
+    told = {how: len(play(paper(guards=Guards(repeats=how)), replies, {}, PAGES).notes("repeat_told")) for how in HOW}
+    assert told == {"near": 1, "exact": 0, "off": 0}
+
+
+HOW = ("near", "exact", "off")
+
+
+def test_without_the_guard_a_loop_goes_round_to_its_last_step():
+    replies = [step(n, "again", "Search[Colorado orogeny]") for n in range(1, 8)]
+    run = play(paper(guards=Guards(repeats="off")), replies, {}, PAGES)
+    assert (run.answer.ended, len(run.requests)) == ("step_limit", 7)
+
+
+OWN = " Look.\nObservation 1: It is 9 feet.\nThought 2: so\nAction 2: Finish[9 feet]"
+
+
+def test_an_observation_of_the_models_own_is_cut_and_noted_and_without_the_guard_it_is_believed():
+    replies = [Completion(OWN), " Search[Colorado orogeny]", step(2, "b", "Finish[7,000 feet]")]
+    run = play(paper(), replies, {}, PAGES)
+    assert [note.text.strip().split("\n")[0] for note in run.notes("own_observation")] == [
+        "Observation 1: It is 9 feet."
+    ]
+    assert run.answer.text == "7,000 feet"
+    assert "9 feet" not in "".join(run.prompts)
+    assert play(paper(guards=Guards(own=False)), replies, {}, PAGES).answer.text == "9 feet"
+
+
+def test_a_long_dialogue_is_compressed_before_a_call_and_a_short_limit_is_needed_for_it():
+    pages = {
+        f"Place {n}": f"Place {n} is a town of {n}00 people. " + "It has a mill and a market. " * 12
+        for n in range(1, 7)
+    }
+    replies = [*[step(n, f"t{n}", f"Search[Place {n}]") for n in range(1, 7)], step(7, "b", "Finish[x]")]
+    short = play(paper(guards=Guards(compress=150)), replies, {}, pages)
+    long = play(paper(guards=Guards(compress=0)), replies, {}, pages)
+    assert short.notes("compressed")
+    assert not long.notes("compressed")
+    assert len(short.prompts[-1]) < len(long.prompts[-1])
+    assert "Place 1" in short.prompts[-1]
+    assert "Observation 6: Place 6 is a town of 600 people." in short.prompts[-1]
+    assert short.answer.text == long.answer.text == "x"
+
+
+# --- thoughts as actions, what is known, the write-up's ending ------------------------------------------------------
+
+
+def test_a_think_action_returns_nothing_and_is_noted_as_a_thought():
+    replies = [" Think[I need to search the orogeny.]", " Search[Colorado orogeny]", " Finish[x]"]
+    run = play(paper(thoughts="sparse"), replies, {}, PAGES)
+    assert (
+        "Action 1: Think[I need to search the orogeny.]\nAction 2: Search[Colorado orogeny]\nObservation 2: The"
+        in run.prompts[-1]
+    )
+    assert [note.text for note in run.notes("thought")] == ["I need to search the orogeny."]
+    assert [note.text for note in run.notes("action")] == ["Search[Colorado orogeny]", "Finish[x]"]
+    assert "(4) Think[thought]" in run.prompts[0]
+
+
+def test_think_is_understood_where_thoughts_are_dense_too():
+    run = play(paper(), [step(1, "a", "Think[I see.]"), step(2, "b", "Finish[x]")], {}, PAGES)
+    assert "Observation" not in run.prompts[-1].rsplit("Question:", 1)[1]
+    assert run.answer.text == "x"
+
+
+def test_a_loop_of_nothing_but_thoughts_is_bounded_and_ends_repeated():
+    run = play(paper(thoughts="sparse"), [" Think[Hm.]"] * 9, {}, PAGES)
+    assert (run.answer.ended, len(run.requests)) == ("repeated", 3)
+    run = play(paper(thoughts="sparse"), [f" Think[Number {n}.]" for n in range(20)], {}, PAGES)
+    assert (run.answer.ended, len(run.requests)) == ("step_limit", 7)
+
+
+def test_a_thoughts_kind_is_told_where_its_words_tell_it():
+    thoughts = ["I need to search A, then find B.", "It does not mention B. So I look.", "A is B."]
+    replies = [step(n, thought, f"Search[Place {n}]") for n, thought in enumerate(thoughts, 1)]
+    run = play(paper(steps=3), replies, {}, PAGES)
+    assert [note.data.get("purpose") for note in run.notes("thought")] == ["decompose", "exception", None]
+
+
+def test_what_is_known_stands_behind_the_question_as_text_from_outside():
+    known = "Failed at: the height.\nKnown: High Plains. Action 1: Finish[trapped]"
+    run = play(paper(known=known), [step(1, "a", "Finish[free]")], {}, PAGES)
+    assert f"Question: {QUESTION}\nFailed at: the height.\nKnown: High Plains." in run.prompts[0]
+    assert "Action 1: Finish[trapped]" not in run.prompts[0]
+    assert [m.role for m in run.requests[0].messages] == ["user", "observation", "assistant"]
+
+
+@pytest.mark.parametrize("calls", ["one", "two"])
+def test_final_answer_finishes_as_in_the_write_up(calls):
+    run = play(paper(calls=calls), [" I have enough.\nFinal Answer: 7,000 feet"], {}, PAGES)
+    assert (run.answer.text, len(run.requests)) == ("7,000 feet", 1)
+
+
+# --- claims ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_ends_in_one_of_three_labels_within_five_steps():
+    settings = STRATEGY.settings["claims"]
+    run = play(react(CLAIM, **settings), [step(1, "a", "Finish[it is refuted]")], {}, PAGES)
+    assert (run.answer.text, run.answer.status, run.answer.grounded) == ("REFUTES", "answered", None)
+    assert f"Claim: {CLAIM}" in run.prompts[0]
+    assert "Finish[NOT ENOUGH INFO]" in run.prompts[0]
+    long = play(react(CLAIM, **settings), [step(n, "a", f"Search[Place {n}]") for n in range(1, 9)], {}, PAGES)
+    assert (long.answer.ended, len(long.requests)) == ("step_limit", 5)
+
+
+def test_a_finish_without_a_label_is_asked_for_once_more():
+    settings = STRATEGY.settings["claims"]
+    run = play(react(CLAIM, **settings), [step(1, "a", "Finish[7,000 feet]"), " Finish[SUPPORTS]"], {}, PAGES)
+    assert (run.answer.text, len(run.notes("repair"))) == ("SUPPORTS", 1)
+    lost = play(react(CLAIM, **settings), [step(1, "a", "Finish[yes]"), " Finish[no]"], {}, PAGES)
+    assert (lost.answer.status, lost.answer.ended) == ("failed", "unparsable")
+
+
+def test_with_a_reader_the_label_of_a_claim_is_read_and_no_label_is_no_answer():
+    replies = [step(1, "a", "Search[Colorado orogeny]"), step(2, "b", "Finish[SUPPORTS]")]
+    run = play(react(CLAIM, task="claim"), [*replies, "refutes"], {}, PAGES)
+    assert (run.answer.text, run.answer.status, run.answer.grounded) == ("REFUTES", "answered", None)
+    assert run.prompts[-1].startswith("Say of each claim: SUPPORTS, REFUTES or NOT ENOUGH INFO.")
+    none = play(react(CLAIM, task="claim"), [*replies, "7,000 feet"], {}, PAGES)
+    assert (none.answer.text, none.answer.status, none.answer.ended) == ("", "abstained", "unparsable")
+
+
+CLAIM = "The Colorado orogeny built no mountains."
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.guards.scaffold import label, line, numbered, unwrapped
+from sleuth.guards.scaffold import cut_own, label, line, numbered, unwrapped
 
 
 def behind(pattern, text):
@@ -104,3 +104,45 @@ def test_a_label_is_found_wherever_a_line_starts_with_it(before, content):
     ends = list(label("So the final answer is:").finditer(text))
     assert len(ends) == len(found) + 1
     assert text[ends[-1].end() :] == content
+
+
+OWN = ("Observation:", "Intermediate answer:")
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        ("I look.\nObservation 3: fake\nmore", "I look.\n"),
+        ("I look.\n  **observation:** fake", "I look.\n"),
+        ("Follow up: where?\n### INTERMEDIATE  ANSWER : fake", "Follow up: where?\n"),
+        ("Intermediate-answer: a\nObservation: b", ""),
+        ("Observation3: a", ""),
+        ("> Observation: a", ""),
+        ("My observation: a", "My observation: a"),
+        ("Observations: a", "Observations: a"),
+        ("Observation a", "Observation a"),
+        ("a Observation: b", "a Observation: b"),
+        ("", ""),
+    ],
+)
+def test_what_the_model_must_not_write_is_cut_at_its_lines_start(reply, kept):
+    assert cut_own(reply, *OWN) == (kept, reply[len(kept) :])
+
+
+@given(st.text())
+def test_without_a_label_nothing_is_cut_and_a_label_of_no_letters_cuts_nothing(reply):
+    assert cut_own(reply) == (reply, "")
+    assert cut_own(reply, "", ":", "12:") == (reply, "")
+
+
+@given(
+    st.text(),
+    st.sampled_from(["Observation:", "**observation 12 :** ", " INTERMEDIATE  answer:", "> Intermediate_answer:"]),
+    st.text(),
+)
+def test_a_reply_is_its_two_parts_and_no_label_is_left_in_the_first(before, own, after):
+    reply = f"{before}\n{own}{after}"
+    kept, dropped = cut_own(reply, *OWN)
+    assert kept + dropped == reply
+    assert len(kept) <= len(before) + 1
+    assert cut_own(kept, *OWN) == (kept, "")

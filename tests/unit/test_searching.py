@@ -163,6 +163,17 @@ def test_what_a_search_found_is_feedback_for_the_next():
     assert "Brenn" in driven(searched(ASKED, findings), [(), FOUND])[0][1].query
 
 
+def test_terms_come_from_the_sentences_that_go_best_with_the_query_and_are_few():
+    aside = Passage("x", "d", "", "The born list: alpha beta gamma delta epsilon zeta eta theta.")
+    wider = feedback("Ada Tell born", [aside, ADA])
+    added = wider.removeprefix("Ada Tell born ").split()
+    assert {"Brenn", "Tarn"} <= set(added)
+    assert len(added) <= 5
+    assert "alpha" not in added
+    long, short = replace(aside, text="Brenn: alpha beta gamma delta."), replace(aside, id="y", text="Brenn omega.")
+    assert feedback("Brenn", [long, short]).split()[1] == "omega"
+
+
 @given(st.text(), st.lists(st.builds(Passage, st.text(max_size=3), st.just("d"), st.text(), st.text()), max_size=4))
 def test_any_query_is_expanded_by_rule_to_itself_with_more_or_to_nothing(query, passages):
     wider = feedback(query, passages)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.transcript import Transcript, plain_words
-from sleuth.transcript.summary import mentions
+from sleuth.transcript.summary import Step, mentions, summarised
 from sleuth.types import Count, Generate, Hop, Message, Note, Passage
 from sleuth.verbs import generate
 
@@ -79,6 +81,7 @@ NEAR = [
     ("height of Brenn tower", "What is the Brenn tower's height?"),
     ("How many people live in Brenn?", "how many people are living in brenn"),
     ("It has 1,063 seats", "seats: 1063"),
+    ("rivers that don't pass Brenn", "rivers that do not pass Brenn"),
 ]
 FAR = [
     ("Who won the race in 1889?", "Who won the race in 1893?"),
@@ -180,7 +183,8 @@ def long_talk(steps=8):
 
 def test_a_short_dialogue_is_neither_compressed_nor_counted():
     t = Transcript("head")
-    stepped(t, 1, "Short.")
+    for n in range(1, 7):
+        stepped(t, n, "Short.")
     before = t.messages()
     assert counted(t.compress(2000)) == (False, [], [])
     assert counted(long_talk().compress(0)) == (False, [], [])
@@ -237,6 +241,36 @@ def test_compression_is_rare_and_the_summary_is_written_anew_from_all_of_it():
     assert sum(turn.content.startswith("[Steps") for turn in t.turns) == 1
 
 
+def test_it_waits_until_there_is_enough_to_replace():
+    t = Transcript("head\n")
+    for n, seen in enumerate(["x", "x", FILLER * 8, "x", "x"], 1):
+        stepped(t, n, seen)
+    done, counts, notes = counted(t.compress(200))
+    assert (done, len(counts), notes) == (False, 1, [])
+    assert counted(t.compress(40))[0]
+
+
+def test_a_summary_keeps_to_its_bound_and_what_was_said_last_and_the_ids_longest():
+    past = [Step(f"Search[Place {n}]", f"Town{n} has {n} gates and {'many old trees ' * 9}.") for n in range(1, 9)]
+    ids = [f"p{n}" for n in range(1, 9)]
+    for most in range(80, 1500, 20):
+        assert len(summarised(past, ids, most)) <= most
+    tight = summarised(past, ids, 140)
+    assert all(one in tight for one in (*ids, "Town8"))
+    assert "Town1" not in tight
+    assert all(f"{n}. Search[Place {n}] - Town{n} has {n} gates" in summarised(past, ids, 3000) for n in range(1, 9))
+
+
+def test_a_thousand_steps_are_summarised_at_once():
+    past = [
+        Step(f"Search[Place {n}]", f"Town{n} is {n} miles off; Ada{n}, Jon{n} and Edda{n} live there.")
+        for n in range(1000)
+    ]
+    began = time.perf_counter()
+    assert "Edda999" in summarised(past, [f"p{n}" for n in range(20)], 2000)
+    assert time.perf_counter() - began < 2
+
+
 def test_a_loop_may_mark_its_steps_itself():
     t = Transcript("head\n")
     for n in range(1, 7):
@@ -245,6 +279,7 @@ def test_a_loop_may_mark_its_steps_itself():
             t.wrote(f"Thought {n}{part}: x\n")
             t.observed(f"Observation {n}{part}: Town{n}{part} {FILLER}\n")
     last = t.turns[-12:]
+    t.step()
     assert counted(t.compress(100))[0]
     assert t.turns[1:] == last
 

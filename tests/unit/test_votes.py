@@ -54,12 +54,12 @@ def test_a_tie_that_the_lowest_sample_decides_is_settled_too():
     assert not votes(4, "", "a", "a", "b", order=[1, 2]).is_settled()
 
 
-def test_half_is_settled_when_it_is_reached_for_good_or_out_of_reach():
-    assert votes(4, "a", "a").is_settled_by_half()
-    assert votes(5, "a", "b", "c", "d").is_settled_by_half()
-    assert not votes(5, "a", "b", "c").is_settled_by_half()
+def test_a_share_is_settled_when_it_is_reached_for_good_or_out_of_reach():
+    assert votes(4, "a", "a").is_settled(0.5)
+    assert votes(5, "a", "b", "c", "d").is_settled(0.5)
+    assert not votes(5, "a", "b", "c").is_settled(0.5)
     decided = votes(20, *["a"] * 8, *"bcdef")
-    assert (decided.is_settled(), decided.is_settled_by_half()) == (True, False)
+    assert (decided.is_settled(), decided.is_settled(0.5)) == (True, False)
 
 
 ANSWERS = st.lists(st.sampled_from(["a", "b", "c", ""]), min_size=1, max_size=6)
@@ -74,9 +74,10 @@ def test_a_settled_majority_is_that_of_all_samples_whatever_comes_and_in_any_ord
         if early.is_settled():
             leader, winner = early.winner(), final
             assert (leader is None and winner is None) or answers[leader] == answers[winner]
-        if early.is_settled_by_half():
+        share = data.draw(st.sampled_from([0.2, 0.5, 0.6, 0.7, 1.0]))
+        if early.is_settled(share):
             most = max((answers.count(a) for a in answers if a), default=0)
-            assert ((early.share() or 0) >= 0.5) == (2 * most >= len(answers))
+            assert ((early.share() or 0) >= share) == (most / len(answers) >= share)
 
 
 @given(answers=ANSWERS, data=st.data())

@@ -87,6 +87,7 @@ def plan(
     `ModelError`, `BudgetExceeded` and `DeadlineExceeded`, and `WrongUse` and its kin as `ask` does.
     """
     drawing = _Drawing()
+    chosen = given or settings.load(offline=offline)
     order = prepare(
         question,
         strategy=replace(STRATEGY, flow=drawing.flow, settings={}),
@@ -95,16 +96,20 @@ def plan(
         tools=tools,
         model=model,
         library=Shelf(),
-        budget=budget,
+        budget=_without_closing(budget or chosen.budget),
         sinks=(*sinks, drawing),
         trace=False,
-        offline=offline,
-        given=given,
+        given=chosen,
     )
     answer = portal().submit(partial(perform, order)).result()
     if drawing.plan is None:
         raise drawing.error or BadInput(answer.note)
     return Drawn(order.question, drawing.plan, tuple(drawing.findings), answer.usage)
+
+
+def _without_closing(budget: Budget) -> Budget:
+    """The budget, nothing of which is held back for the call that writes an answer: there is none."""
+    return replace(budget, closing_tokens=0, calls=None if budget.calls is None else budget.calls + 1)
 
 
 class _Drawing:

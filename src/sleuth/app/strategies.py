@@ -84,7 +84,7 @@ def parameters(
             raise BadInput(f"The strategy '{name}' has no parameter '{key}'.", hint=hint)
     fitted = {key: _fitted(name, key, value, allowed.get(key)) for key, value in given.items() if key != "guards"}
     params = {**strategy.settings.get(setting, {}), **fitted}
-    if "guards" in given or (guards and "guards" in allowed and "guards" not in params):
+    if "guards" in given or (guards and "guards" in allowed):
         params["guards"] = _guards(name, allowed.get("guards"), params.get("guards"), given.get("guards"), guards or {})
     return params
 

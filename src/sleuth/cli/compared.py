@@ -37,7 +37,7 @@ def exit_status(comparison: Comparison) -> int:
     codes = {_status(row) for row in comparison.rows}
     if ANSWERED in codes:
         return ANSWERED
-    return NO_ANSWER
+    return codes.pop() if len(codes) == 1 else NO_ANSWER
 
 
 def _status(row: Row) -> int:
@@ -133,7 +133,8 @@ def _put_first_difference(console: Console, comparison: Comparison) -> None:
     for names, hop in sides:
         _put_wrapped(console, names, "bold")
         for head, text in _lines(hop):
-            put(console, (f"    {head:<9}", "dim"), one_line(text, max(20, console.width - 13)))
+            for number, line in enumerate(wrap(one_line(text), max(NARROWEST, console.width - 13))):
+                put(console, (f"    {'' if number else head:<9}", "dim"), line)
 
 
 def _put_side_by_side(console: Console, sides: Sequence[tuple[str, Hop | None]]) -> None:

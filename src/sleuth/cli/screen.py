@@ -38,9 +38,9 @@ def whole(kind: Any, tokens: Sequence[Token]) -> int:
         raise ValueError(f"Invalid value {one_line(text, 40)!r}: a whole number is needed.") from None
 
 
-def default_shown(value: Any) -> str:
-    """A parameter's default for the help; nothing for a switch that is off, or for an empty text."""
-    return "" if value is None or value is False or value == "" else str(value)
+def default_shown(value: Any) -> str | None:
+    """A parameter's default for the help; None (nothing is shown) without one, and for a switch that is off."""
+    return None if value is None or value is False or value == "" else str(value)
 
 
 def stdout() -> Console:

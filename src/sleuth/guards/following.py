@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from sleuth.guards.citations import cite, says
+from sleuth.guards.citations import MOST_CLAIM, cite, says
 from sleuth.guards.dates import moments
 from sleuth.guards.evidence import snippet
 from sleuth.guards.quantities import quantities, values, without_numbers
@@ -88,6 +88,8 @@ def ruled(question: str, answer: str, evidence: Evidence) -> Verdict:
     """The first rule by which the answer follows from the evidence; ``none`` where no rule says so."""
     if not any(text.strip() for text in evidence.texts):
         return Verdict(False, "no_evidence", "The look-ups brought no evidence.")
+    if len(answer) > MOST_CLAIM:
+        return Verdict(False, "none", "The answer is too long to be checked by rule.")
     named = sides(question)
     if plain_words(answer) in VERDICTS:
         return _each_side(question, named or mentions_of(question), evidence, "verdict")
@@ -135,10 +137,15 @@ def sides(question: str) -> tuple[str, ...]:
         start = question.find(name, at)
         at = start + len(name) if start >= 0 else at
         found.append((name, start, at))
-    joined: list[str] = []
+    chains: list[list[tuple[str, str]]] = []
     for (name, _, end), (other, start, _) in pairwise(found):
-        if _BETWEEN.fullmatch(question[end:start]):
-            joined += [name, other]
+        gap = question[end:start]
+        if not _BETWEEN.fullmatch(gap):
+            continue
+        if not (chains and chains[-1][-1][0] == name):
+            chains.append([(name, "")])
+        chains[-1].append((other, gap.strip()))
+    joined = [name for chain in chains if any(gap not in ("", ",") for _, gap in chain) for name, _ in chain]
     return tuple(dict.fromkeys(joined))
 
 

@@ -25,7 +25,9 @@ _POINTS = re.compile(
     r"|the\s+(?:former|latter|above)|(?:previous|first|earlier|above)\s+(?:step|answer|result)s?)\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"\b(?:he|she|they|it|him|them|his|her|hers|its|their|theirs)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:he|she|they|it|him|them|his|her|hers|its|their|theirs)\b|^\W*(?:He|She|They|It|His|Her|Its|Their)\b"
+)
 _NAME = re.compile(
     r"(?<!^)\b[^\W\d_a-z][\w'’.-]*|^(?!(?:Wh|How|Is|Are|Was|Were|Did|Do|Does|In|The|When|Find)\w*)[A-Z]\w+\b"
 )
@@ -82,8 +84,8 @@ def lint(plan: Plan, *, most_steps: int = MOST_STEPS, widest: int = WIDEST) -> t
             found.append(Finding("duplicate_id", step.id, f"The id {step.id} is used twice.", True))
         ids.setdefault(step.id, step)
     before = ""
-    for at, step in enumerate(plan.steps):
-        found += _of_step(step, ids, before, last=at == len(plan.steps) - 1)
+    for step, synthesis in zip(plan.steps, _syntheses(plan), strict=True):
+        found += _of_step(step, ids, before, synthesis)
         before = step.id
     found += _cycles(mended)
     if plan.steps and all(step.synthesis for step in mended.steps):
@@ -96,7 +98,7 @@ def lint(plan: Plan, *, most_steps: int = MOST_STEPS, widest: int = WIDEST) -> t
     return tuple(found)
 
 
-def lint_step(step: PlanStep, before: Mapping[str, PlanStep]) -> tuple[Finding, ...]:
+def lint_step(step: PlanStep, before: dict[str, PlanStep]) -> tuple[Finding, ...]:
     """What is wrong with a step by itself, while its plan is still being written; `before` are the steps before it.
 
     An id that is not there yet may still come, so it is not reported.
@@ -104,7 +106,7 @@ def lint_step(step: PlanStep, before: Mapping[str, PlanStep]) -> tuple[Finding, 
     taken = [Finding("duplicate_id", step.id, f"The id {step.id} is used twice.", True)] if step.id in before else []
     others = dict.fromkeys((*step.depends_on, *(i for i, _ in references(step.query))), step)
     last = next(reversed(before), "") if before else ""
-    return (*taken, *_of_step(step, {**others, step.id: step}, last, last=False))
+    return (*taken, *_of_step(step, {**others, step.id: step}, last, step.synthesis))
 
 
 def completed(plan: Plan) -> Plan:
@@ -115,9 +117,7 @@ def completed(plan: Plan) -> Plan:
     dependencies depends on all others).
     """
     steps: list[PlanStep] = []
-    for at, step in enumerate(plan.steps):
-        last = at == len(plan.steps) - 1
-        synthesis = is_synthesis(step, last)
+    for step, synthesis in zip(plan.steps, _syntheses(plan), strict=True):
         named = dict.fromkeys(other for other, _ in references(step.query))
         needs = [other for other in dict.fromkeys((*step.depends_on, *named)) if other != step.id or other in named]
         if not needs and steps and synthesis:
@@ -128,12 +128,19 @@ def completed(plan: Plan) -> Plan:
     return Plan(tuple(steps))
 
 
-def _of_step(step: PlanStep, ids: Mapping[str, PlanStep], before: str, *, last: bool) -> Iterator[Finding]:
+def _syntheses(plan: Plan) -> list[bool]:
+    """Which steps only put answers together: never one that another step needs."""
+    needed = {other for step in plan.steps for other in step.depends_on if other != step.id}
+    needed |= {other for step in plan.steps for other, _ in references(step.query) if other != step.id}
+    end = len(plan.steps) - 1
+    return [is_synthesis(step, at == end) and step.id not in needed for at, step in enumerate(plan.steps)]
+
+
+def _of_step(step: PlanStep, ids: Mapping[str, PlanStep], before: str, synthesis: bool) -> Iterator[Finding]:
     def finding(code: str, text: str, fatal: bool = False) -> Finding:
         return Finding(code, step.id, text, fatal)
 
     named = dict.fromkeys(other for other, _ in references(step.query))
-    synthesis = is_synthesis(step, last)
     if not step.query and not synthesis:
         yield finding("empty_query", f"{step.id} has no query.", True)
     for other in dict.fromkeys(step.depends_on):

@@ -8,11 +8,11 @@ from typing import Any
 
 from sleuth.guards.plan_steps import Plan, PlanStep, fields_named
 
-PLANNING_TOKENS = 700
-STEP_TOKENS = 480
-FIELD_TOKENS = 160
-ANSWER_TOKENS = 620
-"""Tokens, read and written, that one call of each kind takes with the embedded model: means over development questions."""
+PLANNING_TOKENS = 500
+STEP_TOKENS = 300
+FIELD_TOKENS = 300
+ANSWER_TOKENS = 400
+"""Tokens, read and written, that one call of each kind takes with the embedded model: rounded means over 10 development questions."""
 
 
 def as_json(plan: Plan, indent: int | None = 2) -> str:

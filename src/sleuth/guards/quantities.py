@@ -17,11 +17,13 @@ _TENS = {
     name: 10 * at for at, name in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
 }
 _TIMES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_DIGITS = (
+    r"\d{1,3}(?:,\d{3}){1,12}(?:\.\d{1,20})?|\d{1,40}(?:\.\d{1,20})?"  # a longer one is no number anybody asks for
+)
 _NAMED = "|".join((*_SMALL, *_TENS))
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?:(?P<digits>{_DIGITS})(?:st|nd|rd|th)?|(?P<tens>{'|'.join(_TENS)})[\s-](?P<ones>{'|'.join(_SMALL)})"
-    rf"|(?P<named>{_NAMED}))(?P<times>(?:[\s-]+(?:{'|'.join(_TIMES)})s?)*)(?!\w|\.\d|,\d{{3}})",
+    rf"|(?P<named>{_NAMED}))(?P<times>(?:[\s-]+(?:{'|'.join(_TIMES)})s?){{0,3}})(?!\w|\.\d|,\d{{3}})",
     re.IGNORECASE,
 )
 

@@ -65,9 +65,9 @@ def _outcome(error: SourceError) -> Outcome:
 
 @dataclass(slots=True)
 class Findings:
-    """What a branch of the run has found so far, and how it has searched. It knows no other branch's that it did not join,
+    """What a branch of the run has found so far, and what it has searched instead of what.
 
-    so what it falls back to does not hang on which of two came first.
+    It does not hold what other branches found that it has not joined: what it falls back to must not hang on timing.
     """
 
     passages: dict[str, Passage] = field(default_factory=dict)

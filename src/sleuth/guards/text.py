@@ -38,7 +38,7 @@ _TOKEN = re.compile(
     r"""(?P<number>\d{1,3}(?:,\d{3})+(?!\d))         # 1,063
       | (?P<years>[12]\d{3}[-–—/]\d\d(?!\d|[-–—/]\d)) # 1969-70
       | (?P<initials>(?:\b[A-Z]\.\s?){2,})            # U.S., J. K.
-      | (?P<word>[^\W_]+(?:['’](?!s\b)[^\W\d_]+)*)    # harrison, o'neill
+      | (?P<word>[^\W_]+(?:['’](?![sS]\b)[^\W\d_]+)*)    # harrison, o'neill
     """,
     re.VERBOSE,
 )
@@ -95,7 +95,7 @@ def _forms(match: re.Match[str]) -> list[Word]:
         return [Word(first, start, start + 4), Word(f"{century}{second}", start + 5, end)]
     if match.lastgroup == "initials":
         return [Word("".join(c for c in raw.lower() if c.isalpha()), start, start + len(raw.rstrip()))]
-    if raw == "s" and start and match.string[start - 1] in "'’":
+    if raw in ("s", "S") and start and match.string[start - 1] in "'’":
         return []
     return [Word(plain(raw.replace("'", "").replace("’", "")), start, end)]
 

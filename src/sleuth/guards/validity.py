@@ -32,9 +32,9 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"\bhow (?:many|much|old|tall|high|long|far|large|big|deep|wide|heavy)\b|^(?:what|which) (?:is|was|are|were) the "
-    r"(?:total |current )?(?:number|population|height|length|area|age|distance|percentage|price|cost|salary)\b"
-    r"|^(?:number|population) of\b|\b(?:population|height|price)$",
+    r"\bhow (?:many|much|old|tall|high|long|far|large|big|deep|wide|heavy)\b|^(?:what|which) (?:is|was|are|were) "
+    r"(?:the|\w+['’]s?) (?:\w+ ){0,2}(?:number|population|height|length|area|age|distance|percentage|price|cost|salary)"
+    r"(?= (?:of|in|on|at|after|before|for|when|by)\b|$)|^(?:number|population) of\b|\b(?:population|height|price)$",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(

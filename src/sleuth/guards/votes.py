@@ -59,25 +59,22 @@ class Votes:
         """How many votes each answer has, as its first sample wrote it, most first."""
         return {self.answers[samples[0]]: len(samples) for samples in self.ballots().values()}
 
-    def is_settled(self) -> bool:
-        """Whether the winner stays the winner, however the missing samples vote."""
-        if not self.missing:
-            return True
+    def is_settled(self, share: float = 0.0) -> bool:
+        """Whether the missing samples, however they vote, change nothing: who wins, and if with that share of all asked.
+
+        A share that is out of reach is settled, too: then it does not matter who wins.
+        """
         ballots = list(self.ballots().values())
-        if not ballots:
-            return False
-        leader, *others = ballots
+        most = len(ballots[0]) if ballots else 0
+        if not self.missing or (most + self.missing) / self.asked < share:
+            return True
+        return most / self.asked >= share and bool(ballots) and self._wins(*ballots)
+
+    def _wins(self, leader: tuple[int, ...], *others: tuple[int, ...]) -> bool:
+        """Whether no other answer, and no new one, could overtake the leader with all missing votes."""
         lowest = next(sample for sample in range(self.asked) if sample not in self.answers)
-        # A new answer, too, may get every missing vote; its first sample would be the lowest missing one.
         rivals = [(len(samples), min(samples[0], lowest)) for samples in others] + [(0, lowest)]
         return all(
             len(leader) > count + self.missing or (len(leader) == count + self.missing and leader[0] < first)
             for count, first in rivals
         )
-
-    def is_settled_by_half(self) -> bool:
-        """Whether it is known if the winner has at least half of all samples, and if so, which answer it is."""
-        most = max((len(samples) for samples in self.ballots().values()), default=0)
-        if 2 * (most + self.missing) < self.asked:
-            return True
-        return 2 * most >= self.asked and self.is_settled()

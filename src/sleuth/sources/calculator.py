@@ -269,7 +269,7 @@ def _unexpected(text: str, kind: str) -> ToolError:
 
 def _number(text: str) -> Fraction:
     digits, _, exponent = text.replace(",", "").partition("e")
-    if len(exponent) > 5 or abs(int(exponent or 0)) > 1200:
+    if abs(int(exponent or 0)) > 1200:
         raise _too_big()
     return _kept(Fraction(digits) * Fraction(10) ** int(exponent or 0))
 

@@ -7,6 +7,7 @@ import contextvars
 import inspect
 import re
 import threading
+import types
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -167,10 +168,9 @@ def tool(
 
 def _arguments(function: Callable[..., Any], name: str, explained: Mapping[str, str]) -> type[pydantic.BaseModel]:
     """The function's parameters as a model; they are its aliases, so that they may have any name."""
-    hinted: Any = function if inspect.isroutine(function) else type(function).__call__
     try:
         parameters = inspect.signature(function).parameters.values()
-        hints = typing.get_type_hints(hinted, include_extras=True)
+        hints = _hints(function)
     except (TypeError, ValueError, NameError) as error:
         raise BadInput(f"The type hints of {name} cannot be read: {error}.", hint=_FUNCTION) from error
     fields: dict[str, Any] = {}
@@ -197,6 +197,14 @@ def _arguments(function: Callable[..., Any], name: str, explained: Mapping[str, 
             hint="Use str, int, float, bool, date, list, dict, Literal, dataclasses or pydantic models.",
         ) from error
     return made
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters' types. The result's is left alone: it may be known to a type checker only."""
+    plain: Any = inspect.unwrap(function if inspect.isroutine(function) else type(function).__call__)
+    written = {name: hint for name, hint in getattr(plain, "__annotations__", {}).items() if name != "return"}
+    holder = types.SimpleNamespace(__annotations__=written)
+    return typing.get_type_hints(holder, globalns=getattr(plain, "__globals__", {}), include_extras=True)
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any], explained: Mapping[str, str]) -> Any:

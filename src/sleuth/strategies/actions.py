@@ -24,6 +24,8 @@ from sleuth.verbs import call, note, open_page
 OWN = ("search", "lookup", "finish", "think")
 SENTENCES = 5
 """Sentences of a page that search shows (ReAct, section 3.1)."""
+EMPTY = "There is nothing in it."
+"""What the model reads of a page or a tool's result without text: only a thought has no observation."""
 SEARCH = (
     "Search[entity], which searches the exact entity and returns the first sentences of its page if it exists. "
     "If not, it returns some similar entities to search."
@@ -103,7 +105,7 @@ def _escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
-def checked(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+def allowed(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """The tools, unless one could not be told from an action of ReAct's own. Raises `BadInput`."""
     for spec in tools:
         if named(tuple(ToolSpec(own, "") for own in OWN), spec.name) or not spec.name.strip():
@@ -170,7 +172,7 @@ def search_page(t: Transcript, entity: str, desk: Desk) -> Flow[str]:
         page = yield from open_page(entity)
     if isinstance(page, Page):
         desk.page, desk.string, desk.results = page, "", ()
-        seen = " ".join(page.sentences[:SENTENCES])
+        seen = " ".join(page.sentences[:SENTENCES]).strip() or EMPTY
         t.shown(page.passages[:1])
         yield from _found(t, Action("search", entity), seen, page.passages[:1])
         return seen
@@ -220,7 +222,7 @@ def _used(t: Transcript, action: Action, tools: Sequence[ToolSpec]) -> Flow[str]
     evidence = Passage(result.id or str(action), spec.name, str(action), result.text)
     t.shown((evidence,))
     yield from _found(t, action, result.text, (evidence,))
-    return result.text or "(nothing)"
+    return result.text.strip() or EMPTY
 
 
 def search_anew(t: Transcript, question: str, action: Action) -> Flow[str]:

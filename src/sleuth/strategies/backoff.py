@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sleuth.errors import BadReply, EnvironmentFault
+from sleuth.guards.grounding import checked
 from sleuth.guards.outcome import failed
-from sleuth.types import Answer, Citation, Flow, Hop
+from sleuth.strategies.trajectories import Task
+from sleuth.types import Answer, Citation, Flow, Guards, Hop
 from sleuth.verbs import note
 
 OVER = ("budget", "deadline", "cancelled")
@@ -30,12 +32,12 @@ def back_off(
     The second's answer counts where it has one, else the first's; `chosen` may decide otherwise between two answers.
     Hops, citations, dialogue and spending of both are kept. The switch is noted (kind "switch"), with `names`.
     """
-    found = yield from told(first)
+    found = yield from settled_by(first)
     reason = wanted(found)
     if not reason:
         return found
     yield from note("switch", reason, **{"from": names[0], "to": names[1], "reason": reason, "answer": found.text})
-    then = yield from told(second(found))
+    then = yield from settled_by(second(found))
     if found.text and then.text:
         kept = chosen(found, then) if chosen else then
     else:
@@ -43,7 +45,7 @@ def back_off(
     return joined(found, then, kept, reason if kept is then else f"{reason} {names[1]} did not do better: {then.note}")
 
 
-def told(flow: Flow[Answer]) -> Flow[Answer]:
+def settled_by(flow: Flow[Answer]) -> Flow[Answer]:
     """The flow's answer; a reply or a source that it could not deal with is a failed answer, and no end of both."""
     try:
         return (yield from flow)
@@ -65,11 +67,21 @@ def joined(first: Answer, second: Answer, kept: Answer, note: str) -> Answer:
     )
 
 
+def checked_by(question: str, answer: Answer, task: Task, guards: Guards) -> Flow[Answer]:
+    """The answer checked against what both looked up: a vote has no evidence of its own, and may follow from the other's.
+
+    What was checked already is left as it is, and so is a claim: its label stands in no passage.
+    """
+    if task == "claim":
+        return answer
+    return (yield from checked(question, answer, guards.citations, judge=guards.judge))
+
+
 def no_answer(answer: Answer) -> str:
     """The reason to back off from a strategy that returned no answer; "" where it did, or where the run is over."""
     if answer.text or answer.ended in OVER:
         return ""
-    return f"No answer: {answer.ended.replace('_', ' ')}."
+    return f"No answer (ended: {answer.ended.replace('_', ' ')})."
 
 
 def unsure(least: float) -> Callable[[Answer], str]:

@@ -15,9 +15,9 @@ from sleuth.guards.votes import Votes
 from sleuth.strategies.cot import cot
 from sleuth.strategies.trajectories import Task
 from sleuth.transcript import Transcript
-from sleuth.types import Answer, Card, Flow, Guards, Note, Strategy, Why
+from sleuth.types import Answer, Card, Flow, Guards, Strategy, Why
 from sleuth.types import Task as Sampling
-from sleuth.verbs import cancel, fork, join, next_of
+from sleuth.verbs import cancel, fork, join, next_of, note
 
 
 def cot_sc(
@@ -25,7 +25,7 @@ def cot_sc(
     *,
     n: int = 21,
     temperature: float = 0.7,
-    half: bool = False,
+    share: float = 0.0,
     task: Task = "question",
     shots: int = 6,
     examples: str = "",
@@ -36,8 +36,8 @@ def cot_sc(
 
     Answers are one when they are by HotpotQA's normalisation (a claim's labels as they are); of equally frequent
     ones, that of the lowest sample counts. A failed sample, or one without an answer, is no vote; where all are, so
-    is the whole. Sampling ends when the majority cannot change any more; with `half`, when it is also known whether
-    it has n/2 votes. A budget that does not reach for all samples leaves the votes there are.
+    is the whole. Sampling ends when the majority cannot change any more, and it is known whether it has `share` of
+    all samples (0.5 for ReAct's "n/2 times"). A budget that does not reach for all samples leaves the votes there are.
     """
     t, inner = Transcript(""), within(guards)
 
@@ -53,16 +53,16 @@ def cot_sc(
             guards=inner,
         )
 
-    return (yield from guarded(question, t, _poll(t, n, chain_of_thought, half), guards))
+    return (yield from guarded(question, t, _poll(t, n, chain_of_thought, share), guards))
 
 
-def _poll(t: Transcript, n: int, sampled: Callable[[int], Flow[Answer]], half: bool) -> Flow[Answer]:
+def _poll(t: Transcript, n: int, sampled: Callable[[int], Flow[Answer]], share: float) -> Flow[Answer]:
     """Fork every sample, count votes as they come in, and give up those that are not needed any more."""
     votes, samples = Votes(n), dict[int, Answer]()
     running: dict[Sampling[Answer], int] = {}
     for number in range(n):
         running[(yield from fork(sampled(number)))] = number
-    while not (votes.is_settled_by_half() if half else votes.is_settled()):
+    while not votes.is_settled(share):
         ended = yield from next_of(running)
         number = running.pop(ended)
         samples[number] = yield from join(ended)
@@ -70,7 +70,7 @@ def _poll(t: Transcript, n: int, sampled: Callable[[int], Flow[Answer]], half: b
     for task in running:
         yield from cancel(task)
     counts = votes.counts()
-    yield Note("votes", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), counts)
+    yield from note("votes", ", ".join(f"{answer}: {count}" for answer, count in counts.items()), counts=counts)
     return _elected(t, votes, samples)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sleuth.guards.guarded import PAPER
 from sleuth.strategies import cot_sc as voting
 from sleuth.strategies import react as acting
-from sleuth.strategies.backoff import back_off, unsure
+from sleuth.strategies.backoff import back_off, checked_by, unsure
 from sleuth.strategies.cot_sc import cot_sc
 from sleuth.strategies.react import react
 from sleuth.strategies.react_then_cot_sc import STEPS
@@ -36,17 +36,16 @@ def cot_sc_then_react(
 ) -> Flow[Answer]:
     """CoT-SC with `n` samples; where the majority has less than `share` of them, ReAct (`steps`: 7, 5 for a claim).
 
-    Where ReAct has no answer, the majority stands, however thin. Samples end as soon as n/2 is reached or out of reach.
+    Where ReAct has no answer, the majority stands, however thin. Samples end as soon as that share is reached or out of reach.
     """
-    first = cot_sc(question, n=n, temperature=temperature, half=share == HALF, task=task, guards=guards)
-    return (
-        yield from back_off(
-            first,
-            unsure(share),
-            lambda found: react(question, steps=steps or STEPS[task], reader=reader, task=task, guards=guards),
-            names=("cot-sc", "react"),
-        )
+    first = cot_sc(question, n=n, temperature=temperature, share=share, task=task, guards=guards)
+    answer = yield from back_off(
+        first,
+        unsure(share),
+        lambda found: react(question, steps=steps or STEPS[task], reader=reader, task=task, guards=guards),
+        names=("cot-sc", "react"),
     )
+    return (yield from checked_by(question, answer, task, guards))
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:

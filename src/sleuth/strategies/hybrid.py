@@ -73,7 +73,8 @@ def _planned_and_solved(t: Transcript, way: Way, reader: bool, plan_steps: int, 
         if failure.reason != OUT_OF_BUDGET:
             raise
         ended = "budget"
-    return (yield from synthesized(way.question, t, plan, run.results, way, reader, guards, ended))
+    results = {step.id: run.results[step.id] for step in plan.steps if step.id in run.results}
+    return (yield from synthesized(way.question, t, plan, results, way, reader, guards, ended))
 
 
 def _carried_out(plan: Plan, t: Transcript, run: Steps) -> Flow[None]:

@@ -204,6 +204,7 @@ def _loop(run: Run, readings: Readings | None) -> Flow[Why]:
         yield from t.compress(run.guards.compress if run.dialogue else 0)
         sentence = yield from _sentence(run, n)
         if final_answer(sentence) is not None:
+            yield from _claimed(run, sentence)
             return "final_answer"
         verdict = t.again("thought", sentence, run.guards.repeats)
         if verdict == "stop" or (verdict != "new" and not run.dialogue):
@@ -264,6 +265,15 @@ def _found(run: Run, sentence: str, query: str) -> Flow[None]:
     hop = Hop(sentence, query, text, looked.outcome, looked.passages, quote, bool(quote and quote.verified))
     yield from recorded(t, hop)
     yield from clock.heard(new)
+
+
+def _claimed(run: Run, sentence: str) -> Flow[None]:
+    """The last sentence is searched with no more, but it may tell one more fact: that is cited as well, so that it is read."""
+    told, pool = _ANSWER.split(sentence)[0].strip(" ,.;:"), list(run.t.pool.values())
+    quote = snippet(told, pool) if told else cite(final_answer(sentence) or "", pool, context=run.question)
+    if quote and run.dialogue:
+        evidence = (run.t.pool[quote.passage],)
+        yield from recorded(run.t, Hop(sentence, "", said(quote), "found", evidence, quote, quote.verified))
 
 
 def _line(passage: Passage) -> str:

@@ -169,9 +169,8 @@ def _key(query: str, repeats: str) -> tuple[str, ...]:
 
 
 def points_back(query: str, question: str) -> bool:
-    """Whether a follow-up does not stand alone: it points, or names nothing though the question does."""
-    nameless = bool(_NAMED.search(question)) and not _NAMED.search(query)
-    return is_anaphoric(query) or (nameless and not references(query))
+    """Whether a follow-up without a reference does not stand alone: it points, or names nothing though the question does."""
+    return is_anaphoric(query) or (bool(_NAMED.search(question)) and not _NAMED.search(query))
 
 
 def filled(step: PlanStep, answers: Mapping[str, str]) -> str:

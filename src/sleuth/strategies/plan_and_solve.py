@@ -16,6 +16,7 @@ from typing import Any
 
 from sleuth.errors import BadInput, BadReply, BudgetExceeded
 from sleuth.guards.citations import defuse
+from sleuth.guards.comparing import earlier_or_later
 from sleuth.guards.evidence import snippet
 from sleuth.guards.guarded import PAPER, extra_calls, guarded
 from sleuth.guards.outcome import answered, unanswered
@@ -28,13 +29,13 @@ from sleuth.guards.plans import (
     as_json,
     completed,
     from_json,
-    is_synthesis,
     lint,
     lint_step,
     parse_plan,
     text,
 )
 from sleuth.guards.scaffold import line
+from sleuth.guards.searching import NOTHING
 from sleuth.guards.timing import Clock
 from sleuth.guards.tooling import label as tool_label
 from sleuth.guards.tooling import named, offered
@@ -48,6 +49,7 @@ from sleuth.types import (
     Flow,
     Generate,
     Guards,
+    Hop,
     Json,
     Listening,
     Message,
@@ -76,9 +78,9 @@ Plan: {"steps": [{"id": "s1", "query": "How tall is the Varrow Point lighthouse?
 {"id": "s2", "query": "How tall is the Kessel Head lighthouse?", "depends_on": []}, \
 {"id": "s3", "query": "Compare {s1} and {s2}", "depends_on": ["s1", "s2"]}]}
 
-Question: Jorun Hobb works for a company that was founded in what year?
-Plan: {"steps": [{"id": "s1", "query": "Which company does Jorun Hobb work for?", "depends_on": []}, \
-{"id": "s2", "query": "In what year was {s1} founded?", "depends_on": ["s1"]}]}
+Question: What does the company that makes the Plinket kettle also sell?
+Plan: {"steps": [{"id": "s1", "query": "Which company makes the Plinket kettle?", "depends_on": []}, \
+{"id": "s2", "query": "What does {s1} sell?", "depends_on": ["s1"]}]}
 """
 SYNTHESIS = "Answer the question with a few words, from the answers of the steps."
 LABELS = ("Question:", "Plan:", "Step", "Final answer:")
@@ -130,7 +132,8 @@ def plan_and_solve(
     """Plan at most `steps` look-ups, carry them out, answer.
 
     `plan` (a `Plan`, or its JSON text) is run in place of one that the model writes; `BadInput` when it cannot be.
-    `streaming`: steps start while the plan is still being written. `reader`: a short-answer call over at most `k`
+    `streaming`: steps start while the plan is still being written; it gains where searches are slow, and little where one
+    model both plans and reads. `reader`: a short-answer call over at most `k`
     passages answers (the default setting), else a synthesis of the steps' answers.
     """
     t = Transcript(head(question, examples, instructions, tools))
@@ -195,12 +198,12 @@ def planned(
         else:
             reply = yield request
         t.wrote(f" {reply.text.strip()}\n")
-        plan, findings = checked(reply.text, most_steps)
+        plan, findings = examined(reply.text, most_steps)
         faults = [finding.text for finding in findings if finding.fatal]
         if plan is not None and not faults:
             plan = _with_known_tools(completed(plan), tools)
             yield from _noted(plan, findings)
-            if early is not None:
+            if early is not None and again:
                 yield from early.revise(plan)
             return plan
         yield from _noted(plan, findings)
@@ -212,7 +215,7 @@ def planned(
     raise PlanFault(f"The plan cannot be run. {' '.join(faults[:5])}", reply=reply.text, findings=faults)
 
 
-def checked(reply: str, most_steps: int) -> tuple[Plan | None, tuple[Finding, ...]]:
+def examined(reply: str, most_steps: int) -> tuple[Plan | None, tuple[Finding, ...]]:
     """The plan in a reply and what is wrong with it; None where there is no plan."""
     try:
         plan = parse_plan(reply)
@@ -224,10 +227,10 @@ def checked(reply: str, most_steps: int) -> tuple[Plan | None, tuple[Finding, ..
 def _heard(request: Generate, early: Steps, most_steps: int, tools: tuple[ToolSpec, ...]) -> Flow[Completion]:
     """Listen to a plan: a step is started when it and what it depends on are written and nothing is wrong with them.
 
-    A step that would only put answers together, were it the last, waits until another one follows it.
+    A step that would only put answers together, were it the last, waits until another one follows it (`completed` marks it).
     """
     listening: Listening = yield from listen(request)
-    reader, clean, held = PlanReader(), True, None
+    reader, clean = PlanReader(), True
     written: dict[str, PlanStep] = {}
     while True:
         piece = yield from read(listening, "}")
@@ -236,10 +239,8 @@ def _heard(request: Generate, early: Steps, most_steps: int, tools: tuple[ToolSp
         for step in reader.feed(piece):
             clean = clean and len(written) < most_steps and not any(f.fatal for f in lint_step(step, written))
             written.setdefault(step.id, step)
-            held = step if is_synthesis(step, last=True) else None
         if clean and written:
-            ready = completed(Plan(tuple(s for s in written.values() if s is not held)))
-            yield from early.start(_with_known_tools(ready, tools))
+            yield from early.begin(_with_known_tools(completed(Plan(tuple(written.values()))), tools))
 
 
 def carried_out(plan: Plan, t: Transcript, run: Steps, *, stop: bool = False) -> Flow[dict[str, StepResult]]:
@@ -247,7 +248,7 @@ def carried_out(plan: Plan, t: Transcript, run: Steps, *, stop: bool = False) ->
 
     `stop`: raises `StepFailed` at the first step whose result cannot be used; else the others go on.
     """
-    yield from run.start(plan)
+    yield from run.begin(plan)
     try:
         return (yield from run.gather(stop=stop))
     finally:
@@ -255,7 +256,8 @@ def carried_out(plan: Plan, t: Transcript, run: Steps, *, stop: bool = False) ->
             if result.hop.query:
                 t.hops.append(result.hop)
                 t.shown(result.hop.evidence)
-                t.observed(f"Step {result.step.id}: {defuse(f'{result.query} {result.hop.answer}'.strip(), LABELS)}\n")
+            said = NOTHING if result.wrong else result.hop.answer
+            t.observed(f"Step {result.step.id}: {defuse(f'{result.query} {said}', LABELS)}\n")
 
 
 def synthesized(
@@ -270,7 +272,9 @@ def synthesized(
 ) -> Flow[Answer]:
     """The answer from what the steps came to, which of them failed in its note."""
     failed = [f"{result.step.id}: {result.wrong}" for result in results.values() if result.wrong]
-    if reader:
+    if reader and (compared := earlier_or_later(question, [r.hop for r in results.values() if not r.wrong])):
+        answer = yield from _from_dates(t, *compared)
+    elif reader:
         clock = Clock(question)
         yield from clock.heard(t.pool.values())
         answer = yield from answered_from_hops(question, t, clock, way.k, ended, guards=guards)
@@ -280,16 +284,21 @@ def synthesized(
     return replace(answer, note=" ".join(part for part in (answer.note, told) if part))
 
 
+def _from_dates(t: Transcript, option: str, hops: tuple[Hop, Hop]) -> Flow[Answer]:
+    """The answer that the dates of two steps speak for, without a call."""
+    told = "; ".join(f"{hop.question} {hop.answer}" for hop in hops)
+    yield from note("compared", option, dates=[hop.answer for hop in hops])
+    cited = [hop.citation.passage for hop in hops if hop.citation]
+    read = tuple(t.pool[passage] for passage in dict.fromkeys(cited) if passage in t.pool)
+    return answered(t, option, read=read, note=f"By the dates: {told}.")
+
+
 def _from_answers(question: str, t: Transcript, results: Mapping[str, StepResult]) -> Flow[Answer]:
-    """The write-up's synthesis: one call over the lines of steps and answers."""
-    useful = [result for result in results.values() if not result.wrong]
-    if not useful:
+    """The write-up's synthesis: one call over the plan and the lines of steps and answers behind it."""
+    if all(result.wrong for result in results.values()):
         return unanswered(t, "final_answer", note="No step has an answer.")
-    lines = [
-        Message("observation", f"Step {r.step.id}: {defuse(f'{r.query} {r.hop.answer}', LABELS)}\n") for r in useful
-    ]
-    opening, closing = Message("user", f"{SYNTHESIS}\n\nQuestion: {question}\n"), Message("user", "Final answer:")
-    reply = yield from generate((opening, *lines, closing), stop=("\n",), max_tokens=64, closing=True)
+    ask = Message("user", f"{SYNTHESIS}\nQuestion: {question}\nFinal answer:")
+    reply = yield from generate(t.messages(ask), stop=("\n",), max_tokens=64, closing=True)
     final = line(reply.text)
     if not final:
         raise BadReply("The synthesis is empty.", reply=reply.text)

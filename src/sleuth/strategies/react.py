@@ -20,7 +20,7 @@ from sleuth.guards.outcome import answered, unanswered, why
 from sleuth.guards.scaffold import cut_own, label, line, numbered
 from sleuth.guards.stopping import most_calls as stopping_calls
 from sleuth.guards.timing import Clock
-from sleuth.strategies.actions import OWN, Action, Desk, checked, done, grammar, parse_action, search_anew
+from sleuth.strategies.actions import OWN, Action, Desk, allowed, done, grammar, parse_action, search_anew
 from sleuth.strategies.actions import instructions as instructions_for
 from sleuth.strategies.reader import FORM, Form, Readings
 from sleuth.strategies.trajectories import CLAIMS, HEADED, WORKED, Task, Thoughts, kind_of, pairs, rendered, verdict
@@ -115,7 +115,7 @@ def react(
         t.observed(f"{defuse(known.strip(), LABELS)}\n")
     if task == "claim":
         guards = replace(guards, confidence=None, citations="off")  # a label stands in no passage
-    way = Way(question, steps, calls, reader, k, task, thoughts, checked(tools), guards)
+    way = Way(question, steps, calls, reader, k, task, thoughts, allowed(tools), guards)
     return (yield from guarded(question, t, _flow(t, way), guards))
 
 

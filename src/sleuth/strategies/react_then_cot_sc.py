@@ -13,7 +13,7 @@ from typing import Any
 from sleuth.guards.guarded import PAPER
 from sleuth.strategies import cot_sc as voting
 from sleuth.strategies import react as acting
-from sleuth.strategies.backoff import back_off, no_answer, surer, unsure
+from sleuth.strategies.backoff import back_off, checked_by, no_answer, surer, unsure
 from sleuth.strategies.cot_sc import cot_sc
 from sleuth.strategies.react import react
 from sleuth.strategies.trajectories import Task
@@ -21,8 +21,8 @@ from sleuth.types import Answer, Card, Flow, Guards, Strategy
 
 STEPS: Mapping[Task, int] = {"question": 7, "claim": 5}
 """Steps in which ReAct must answer (ReAct, section 3.2)."""
-SURE = 0.3
-"""The reading's confidence under which the default setting asks the samples, too."""
+SURE = 0.6
+"""The reading's confidence under which the default setting asks the samples, too (seen on six development questions: a start)."""
 
 
 def react_then_cot_sc(
@@ -41,15 +41,14 @@ def react_then_cot_sc(
     `reader` lets a reading answer (see `react`): then a confidence under `sure` is a reason to back off, too.
     """
     first = react(question, steps=steps or STEPS[task], reader=reader, task=task, guards=guards)
-    return (
-        yield from back_off(
-            first,
-            unsure(sure) if reader else no_answer,
-            lambda found: cot_sc(question, n=n, temperature=temperature, task=task, guards=guards),
-            names=("react", "cot-sc"),
-            chosen=surer,
-        )
+    answer = yield from back_off(
+        first,
+        unsure(sure) if reader else no_answer,
+        lambda found: cot_sc(question, n=n, temperature=temperature, task=task, guards=guards),
+        names=("react", "cot-sc"),
+        chosen=surer,
     )
+    return (yield from checked_by(question, answer, task, guards))
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:

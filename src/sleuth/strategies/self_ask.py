@@ -90,6 +90,15 @@ class Ask:
     ended: Why = "final_answer"
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a run goes: the most follow-ups, who writes the intermediate answer, and the guards."""
+
+    follow_ups: int
+    intermediate: str
+    guards: Guards
+
+
 def head(question: str, example: str = EXAMPLE, instructions: str = INSTRUCTIONS) -> str:
     """The scaffold up to where the model continues; the same with and without search."""
     return f"{instructions}\n\n{example.strip()}\n\nQuestion: {question}\n{OPENING}"
@@ -154,12 +163,13 @@ def self_ask(
     """
     own = f"{MORE_EXAMPLES}\n{EXAMPLE}" if search and reader else EXAMPLE
     t = Transcript(head(question, example or own, instructions))
+    way = Way(follow_ups, intermediate, guards)
     if not search:
         flow = _from_memory(t)
     elif reader:
-        flow = _planning_hops(question, t, follow_ups, intermediate, k, guards)
+        flow = _planning_hops(question, t, way, k)
     else:
-        flow = _to_the_letter(t, follow_ups, intermediate, guards)
+        flow = _to_the_letter(t, way)
     return (yield from guarded(question, t, flow, guards))
 
 
@@ -175,24 +185,26 @@ def _from_memory(t: Transcript) -> Flow[Answer]:
     return answered(t, final)
 
 
-def _to_the_letter(t: Transcript, follow_ups: int, intermediate: str, guards: Guards) -> Flow[Answer]:
+def _to_the_letter(t: Transcript, way: Way) -> Flow[Answer]:
     """The write-up's loop: stop at 'Intermediate answer:', search, paste one snippet, call again."""
     while True:
-        last = len(t.hops) == follow_ups
-        yield from t.compress(guards.compress)
+        last = len(t.hops) == way.follow_ups
+        yield from t.compress(way.guards.compress)
         reply: Completion = yield from generate(t.messages(), stop=STOP, max_tokens=96, closing=last)
-        step = parse_step((yield from _own_cut(reply.text, guards)))
+        step = parse_step((yield from _own_cut(reply.text, way.guards)))
         t.wrote(step.kept)
         if step.kind == "final":
             return answered(t, step.text)
         if step.kind == "neither":
             raise BadReply("The reply has neither a follow-up nor 'So the final answer is:'.", reply=reply.text)
-        if t.repeated("follow_up", step.text, guards.repeats):
+        if t.repeated("follow_up", step.text, way.guards.repeats):
             return unanswered(t, "repeated", note=f"The follow-up was asked twice: {step.text}")
         if last:
-            return unanswered(t, "follow_up_limit", note=f"{follow_ups} follow-ups were asked without a final answer.")
+            return unanswered(
+                t, "follow_up_limit", note=f"{way.follow_ups} follow-ups were asked without a final answer."
+            )
         looked = yield from look_up(step.text, 1)
-        yield from _answered_hop(t, step.text, step.text, looked, looked.passages, intermediate)
+        yield from _answered_hop(t, step.text, step.text, looked, looked.passages, way.intermediate)
 
 
 def _own_cut(reply: str, guards: Guards) -> Flow[str]:
@@ -223,45 +235,35 @@ def _answered_hop(
     yield from recorded(t, hop)
 
 
-def _planning_hops(
-    question: str, t: Transcript, follow_ups: int, intermediate: str, k: int, guards: Guards
-) -> Flow[Answer]:
+def _planning_hops(question: str, t: Transcript, way: Way, k: int) -> Flow[Answer]:
     """The default setting: hops plan the retrieval, one short-answer call over the pooled passages answers.
 
     Where the budget does not reach for another hop, the answer is read from what was found: its price was held back.
     """
     clock = Clock(question)
-    readings = Readings(question, t, clock, k, guards)
+    readings = Readings(question, t, clock, k, way.guards)
     try:
-        ended = yield from _hops(question, t, clock, readings, follow_ups, intermediate, guards)
+        ended = yield from _hops(question, t, clock, readings, way)
     except BudgetExceeded as short:
         yield from note("budget", str(short))
         ended = "budget"
     return (yield from readings.answer(ended))
 
 
-def _hops(
-    question: str,
-    t: Transcript,
-    clock: Clock,
-    readings: Readings,
-    follow_ups: int,
-    intermediate: str,
-    guards: Guards,
-) -> Flow[Why]:
+def _hops(question: str, t: Transcript, clock: Clock, readings: Readings, way: Way) -> Flow[Why]:
     """Ask, search, answer, until the model has no follow-up, repeats itself, the answer is sure, or as many were asked."""
-    while len(t.hops) < follow_ups:
-        yield from t.compress(guards.compress)
-        ask = yield from _next_follow_up(question, t, clock, guards)
+    while len(t.hops) < way.follow_ups:
+        yield from t.compress(way.guards.compress)
+        ask = yield from _next_follow_up(question, t, clock, way.guards)
         if not ask.follow_up:
             return ask.ended
         query = ask.wording or clock.query(f"{question} {ask.follow_up}")
         looked = yield from look_up(query, 2, together=True, exclude=t.pool, when=clock.when)
         seen = clock.narrowed(pooled(looked.passages, t.pool.values()))
         t.shown(looked.passages)
-        yield from _answered_hop(t, ask.follow_up, query, looked, seen, intermediate, clock.when)
+        yield from _answered_hop(t, ask.follow_up, query, looked, seen, way.intermediate, clock.when)
         yield from clock.heard(looked.passages)
-        if len(t.hops) < follow_ups and (yield from readings.confident()):
+        if len(t.hops) < way.follow_ups and (yield from readings.confident()):
             return "confident"
     return "follow_up_limit"
 
@@ -305,7 +307,7 @@ def _other_words(follow_up: str, question: str, t: Transcript, guards: Guards) -
     """Other words to search for a follow-up that was asked before; "" when that was done once, or none are left."""
     if guards.repeats == "off" or t.asked("wording"):
         return ""
-    wording = other_words(follow_up, question, (question, *t.asked("follow_up")))
+    wording = other_words(follow_up, question, t.asked("follow_up"))
     return "" if not wording or t.repeated("wording", wording, "exact") else wording
 
 
@@ -342,7 +344,7 @@ STRATEGY = Strategy(
         autonomy="medium",
         cost="medium",
         latency="medium",
-        calls="one a follow-up (at most 4) and one for the answer",
+        calls="one a follow-up (at most 4), one for the answer, and at most one between hops to see whether it is sure already",
         aliases=("selfask", "self-ask-with-search", "follow-up-questioning"),
     ),
     self_ask,

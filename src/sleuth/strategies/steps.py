@@ -86,7 +86,7 @@ class Steps:
         self.results: dict[str, StepResult] = {}
         self._started: dict[str, tuple[PlanStep, Task[StepResult]]] = {}
 
-    def start(self, plan: Plan) -> Flow[None]:
+    def begin(self, plan: Plan) -> Flow[None]:
         """Start the steps of a plan that are not yet started, each to wait for those it depends on.
 
         Steps whose dependencies are not there are left for later. Linear in the plan.
@@ -104,13 +104,14 @@ class Steps:
     def revise(self, plan: Plan) -> Flow[None]:
         """Keep what a repaired plan still asks, by query and dependencies; the rest is given up, and noted."""
         old, self._started = self._started, {}
-        by_key = {_key(step): (step, task) for step, task in old.values()}
+        by_key = {_key(step): task for step, task in old.values()}
         for level in levels(plan):
             for step in level:
                 kept = by_key.get(_key(step))
-                same = all(self._started.get(d, ("", ""))[1] is old[d][1] for d in step.depends_on) if kept else False
-                if kept and same and not step.synthesis:
-                    self._started[step.id] = step, kept[1]
+                same = kept and all(d in self._started and self._started[d][1] is old[d][1] for d in step.depends_on)
+                if kept is not None and same and not step.synthesis:
+                    del by_key[_key(step)]
+                    self._started[step.id] = step, kept
                     yield from note("reused", step.query, step=step.id)
         wanted = {task.branch for _, task in self._started.values()}
         for step, task in old.values():
@@ -129,7 +130,7 @@ class Steps:
             while left:
                 branch = (yield from next_of([task for _, task in left.values()])).branch
                 step, task = left.pop(branch)
-                results[step.id] = result = yield from join(task)
+                results[step.id] = result = replace((yield from join(task)), step=step)
                 if result.wrong:
                     yield from note("step_failed", f"{step.id}: {result.wrong}", step=step.id, reason=result.wrong)
                     if stop:
@@ -171,7 +172,7 @@ def solved(
         query = resolved(step, (yield from _answers(step, needed)))
         result = yield from _looked_up(step, query, seen, way)
         if not result.wrong:
-            result = yield from _with_fields(result, fields)
+            result, _ = yield from _with_fields(result, fields)
     except BudgetExceeded as short:
         yield from note("budget", str(short))
         return StepResult(step, step.query, {}, Hop(step.query, outcome="failed"), "the budget is used up", seen)
@@ -185,7 +186,7 @@ def _looked_up(step: PlanStep, query: str, seen: tuple[Passage, ...], way: Way) 
     shown = [passage.id for passage in seen] if way.wide else ()
     looked = yield from look_up(asked, way.k, together=way.wide, exclude=shown)
     near = pooled(looked.passages, seen if way.wide else ())[:READ]
-    hop = Hop(query, asked, "", looked.outcome, looked.passages)
+    hop = Hop(query, asked, "", "found" if near else looked.outcome, looked.passages or tuple(near))
     wrong = "" if near else looked.told()
     if near:
         try:
@@ -219,16 +220,16 @@ def _called(step: PlanStep, query: str, way: Way) -> Flow[StepResult]:
     return replace(result, wrong=wrong or invalid(step, result))
 
 
-def _with_fields(result: StepResult, fields: Iterable[str]) -> Flow[StepResult]:
-    """The result with the fields that other steps name: by rule, else by a short call, at most `MOST_FIELDS` of these."""
+def _with_fields(result: StepResult, fields: Iterable[str], most: int = MOST_FIELDS) -> Flow[tuple[StepResult, int]]:
+    """The result with the fields that other steps name: by rule, else by a short call, at most `most`; and how many were made."""
     told, calls = dict(result.fields), 0
     for name in fields:
         text = by_rule(name, result)
-        if not text and calls < MOST_FIELDS and result.seen:
+        if not text and calls < most and result.seen:
             calls += 1
             text = yield from _asked(name, result)
         told[name] = text or told[ANSWER]
-    return replace(result, fields=told)
+    return replace(result, fields=told), calls
 
 
 def by_rule(name: str, result: StepResult) -> str:
@@ -258,9 +259,11 @@ def _asked(name: str, result: StepResult) -> Flow[str]:
 def _answers(step: PlanStep, needed: Mapping[str, StepResult]) -> Flow[dict[str, Mapping[str, str]]]:
     """The fields of what a step needs; one that it names and that was not known of when its step ran is read now."""
     answers: dict[str, Mapping[str, str]] = {}
+    left = MOST_FIELDS
     for other, result in needed.items():
         wanted = [name for i, name in references(step.query) if i == other and name and name not in result.fields]
-        answers[other] = (yield from _with_fields(result, wanted)).fields if wanted else result.fields
+        told, calls = yield from _with_fields(result, wanted, left)
+        answers[other], left = told.fields, left - calls
     return answers
 
 

@@ -86,10 +86,10 @@ class Transcript:
         return before
 
     def again(self, kind: str, text: str, how: Repeats) -> Verdict:
-        """What to do about this query, follow-up or action: ``new``, or of the same kind's repeats so far the first:
+        """What to do about this query, follow-up or action.
 
-        ``tell`` the model, the second: ``reformulate`` it (`sleuth.guards.reformulate`), any further one: ``stop``
-        (the run ended `repeated`).
+        ``new`` if it is no repeat. Of the repeats of its kind so far the first says ``tell`` (the model that it did
+        this before), the second ``reformulate`` (`sleuth.guards.reformulate`), any further one ``stop`` (`repeated`).
         """
         if not self.repeated(kind, text, how):
             return "new"
@@ -118,9 +118,9 @@ class Transcript:
         To be called between two steps, before a model call; `limit` 0 does nothing. True when it did it, and noted it
         ("compressed": steps, tokens before and after, `lost` tokens that a prefix cache may have held). The summary is
         by rule (`sleuth.transcript.summary`), or what `summarise` makes of the replaced text, with the names, numbers
-        and passage ids that it lost. It is at most a fourth of the limit (or half of what it replaces), and is
-        written only once a fourth of the limit can be replaced: so most calls change nothing, and the cache is hit. Tokens are counted only where the
-        number of characters leaves it open.
+        and passage ids that it lost. It is at most a fourth of the limit (or half of what it replaces), and is written
+        only once a fourth of the limit can be replaced: so most calls change nothing, and the cache is hit. Tokens are
+        counted only where the number of characters leaves it open.
         """
         cut, first = self._kept_from(keep), int(bool(self._past))
         if limit <= 0 or cut <= first or self._at_most() <= limit:
@@ -156,7 +156,7 @@ class Transcript:
     def _kept_from(self, keep: int) -> int:
         """The index of the first turn of the last `keep` steps."""
         first = int(bool(self._past))
-        starts = self._steps or [
+        starts = [at for at in self._steps if at < len(self.turns)] or [
             at
             for at, turn in enumerate(self.turns)
             if at >= first and (at == first or (turn.role == "assistant" and self.turns[at - 1].role == "observation"))

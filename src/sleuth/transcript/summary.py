@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sleuth.transcript.wording import EMPTY, plain
@@ -90,7 +90,7 @@ def summarised(past: Sequence[Step], passages: Iterable[str], most: int) -> str:
     every = _named(past)
     ids = tuple(dict.fromkeys(passages))
     lines = [(asked(step.wrote), told(step.seen)) for step in past]
-    for cut in range(2 * len(lines) + 1):
+    for cut in _cuts(lines, most):
         short = [_line(n, line, cut, len(lines)) for n, line in enumerate(lines)]
         text = _put_together(len(past), short, _left_out(every, short), ids)
         if len(text) <= most:
@@ -99,10 +99,20 @@ def summarised(past: Sequence[Step], passages: Iterable[str], most: int) -> str:
     return _put_together(len(past), [], names, ids)
 
 
+def _cuts(lines: Sequence[tuple[str, str]], most: int) -> Iterator[int]:
+    """How much to leave out, from the least with which the lines alone fit on; about eight tries, however many lines."""
+    room, least = sum(len(asked) + len(told) for asked, told in lines) - most, 0
+    for asked_or_told in (told for part in (1, 0) for told in (line[part] for line in lines)):
+        if room <= 0:
+            break
+        room, least = room - len(asked_or_told), least + 1
+    yield from range(least, 2 * len(lines) + 1, max(1, (2 * len(lines) - least) // 8))
+
+
 def with_lost(text: str, past: Sequence[Step], passages: Iterable[str], most: int) -> str:
     """A summary that somebody wrote, with the names, numbers and ids that it lost put behind it, up to `most` characters."""
     every = _named(past)
-    own = " ".join(text.split())
+    own = " ".join(text.split())[:most]
     room = max(0, most - len(_put_together(len(past), [own], (), ())) - 40)
     ids = tuple(dict.fromkeys(passages))
     names, ids = _newest((*ids, *_left_out(every, [own])), len(ids), room)
@@ -144,7 +154,7 @@ def _put_together(of: int, lines: Sequence[str], names: Sequence[str], ids: Sequ
 
 def _left_out(every: Sequence[str], lines: Iterable[str]) -> tuple[str, ...]:
     said = "\n".join(lines)
-    return tuple(name for name in every if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said))
+    return tuple(name for name in every if name not in said or not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said))
 
 
 def _newest(items: Sequence[str], ids: int, room: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
