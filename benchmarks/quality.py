@@ -40,40 +40,18 @@ from sleuth.ports import Model, Pieces, Report, Source
 from sleuth.sample import articles_path, questions_path
 from sleuth.sources.library import LibrarySource
 from sleuth.strategies import TABLE
-from sleuth.types import Answer, Completion, Generate, Guards, Message
+from sleuth.types import Answer, Completion, Generate, Message
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("SLEUTH_DATA") or HERE.parent.parent / "shared" / "data")
 RUNS = HERE / "results"
 
 CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "standard": ("standard", {}),
     "retrieve-then-read k=2": ("retrieve-then-read", {"k": 2}),
-    "retrieve-then-read": ("retrieve-then-read", {}),
-    "link-then-read": ("link-then-read", {}),
-    "self-ask paper": ("self-ask", dict(TABLE["self-ask"].settings["paper"])),
-    "self-ask": ("self-ask", dict(TABLE["self-ask"].settings["default"])),
-    "self-ask, stops when sure": ("self-ask", {"guards": Guards(confidence=0.8)}),
-    "self-ask, asked how sure": ("self-ask", {"guards": Guards(confidence_by="asked")}),
-    "self-ask, never sure": ("self-ask", {"guards": Guards(confidence=None)}),
-    "react paper": ("react", dict(TABLE["react"].settings["paper"])),
-    "react": ("react", {}),
-    "plan-and-solve paper": ("plan-and-solve", dict(TABLE["plan-and-solve"].settings["paper"])),
-    "plan-and-solve": ("plan-and-solve", dict(TABLE["plan-and-solve"].settings["default"])),
-    "parallel-self-ask paper": ("parallel-self-ask", dict(TABLE["parallel-self-ask"].settings["paper"])),
-    "parallel-self-ask": ("parallel-self-ask", {}),
-    "hybrid paper": ("hybrid", dict(TABLE["hybrid"].settings["paper"])),
-    "hybrid": ("hybrid", {}),
-    "cot": ("cot", {}),
-    "cot-sc": ("cot-sc", dict(TABLE["cot-sc"].settings["default"])),
-    "cot-sc paper": ("cot-sc", dict(TABLE["cot-sc"].settings["paper"])),
-    "react-then-cot-sc": ("react-then-cot-sc", dict(TABLE["react-then-cot-sc"].settings["default"])),
-    "cot-sc-then-react": ("cot-sc-then-react", dict(TABLE["cot-sc-then-react"].settings["default"])),
-    "act paper": ("act", dict(TABLE["act"].settings["paper"])),
-    "act": ("act", {}),
-    "ircot paper": ("ircot", dict(TABLE["ircot"].settings["paper"])),
-    "ircot": ("ircot", {}),
+    **{name: (name, strategy.settings["default"]) for name, strategy in TABLE.items()},
+    **{f"{name} paper": (name, strategy.settings["paper"]) for name, strategy in TABLE.items()},
 }
+"""Every strategy in its default and its paper setting; plain retrieval also with as many passages as link-then-read reads."""
 YARDSTICK = "retrieve-then-read"
 
 
