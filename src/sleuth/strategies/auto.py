@@ -4,8 +4,7 @@ The decision tree is the retrieval-planning write-up's ("Assess question type": 
 parts), with single facts and linked things beside them. The published relative is Adaptive-RAG (Jeong et al. 2024,
 "Adaptive-RAG: Learning to Adapt Retrieval-Augmented Large Language Models through Question Complexity", section 3),
 whose classifier is a trained model; here it is rules, which cost nothing, or one short call. The rules are the default:
-on 160 development questions (40 each of HotpotQA, 2WikiMultihopQA, StrategyQA, FanOutQA) the embedded 1.5B model called
-146 linked things; of the 40 that ask the same of many things (FanOutQA) it knew 11 as parallel, the rules 36.
+the embedded model calls nearly everything linked things (docs/decisions/routing.md).
 """
 
 from __future__ import annotations
@@ -70,14 +69,14 @@ def auto(question: str, *, by: Literal["rules", "model"] = "rules", guards: Guar
 def _flow(question: str, by: str, guards: Guards) -> Flow[Answer]:
     told = question_type(question)
     if by == "model":
-        kind = yield from _asked(question)
+        kind = yield from asked(question)
         by, told = ("model", QuestionType(kind, MEANING[kind])) if kind else ("rules", told)
     chosen = ROUTES[told.kind]
     yield from note("route", chosen.card.name, strategy=chosen.card.name, type=told.kind, reason=told.reason, by=by)
     return (yield from chosen.flow(question, **{**chosen.settings["default"], "guards": guards}))
 
 
-def _asked(question: str) -> Flow[Kind | None]:
+def asked(question: str) -> Flow[Kind | None]:
     """The type as the model tells it, in one short call; None, and a note, where it does not."""
     try:
         reply: Completion = yield from generate(prompt(question), stop=("\n",), max_tokens=4, shape=Choice(KINDS))
