@@ -2,11 +2,13 @@
 
     python benchmarks/quality.py run    --set sample --set hotpotqa-report-100
     python benchmarks/quality.py report --set sample --set hotpotqa-report-100
+    python benchmarks/quality.py losses --set sample --set hotpotqa-report-100
 
 `run` appends one line a question and configuration to ``benchmarks/results/SET/CONFIGURATION.jsonl`` and skips what is
 there already: stopped at any point, it goes on. A model call that was made before, to the letter and of the same draw,
 is answered from ``benchmarks/results/calls.jsonl`` with what it took then (a hybrid shares its plan with the planner, a
-back-off its samples). Calls are made one at a time. `report` prints the Markdown tables of docs/quality.md.
+back-off its samples). Calls are made one at a time. `report` prints the Markdown tables of docs/quality.md, `losses` where
+the answers that are not right were lost.
 Evaluation data is read from ``../shared/data`` (or SLEUTH_DATA); question ids are in ``benchmarks/ids``.
 """
 
@@ -252,9 +254,36 @@ def _line(name: str, ours: Mapping[str, Mapping[str, Any]], yardstick: Mapping[s
     return f"| {' | '.join(cells)} |"
 
 
+LOSSES = "| configuration | n | right | close | gold read, answer wrong | gold not read, answer wrong | nothing read, answer wrong | no answer |"
+
+
+def loss(row: Mapping[str, Any]) -> str:
+    """Where an answer was lost, in the words of the table: by exact match, F1 of a half or more, and what was read."""
+    if row["status"] != "answered":
+        return "no answer"
+    if row["em"]:
+        return "right"
+    if row["f1"] >= 0.5:
+        return "close"
+    if not row["read_passages"]:
+        return "nothing read, answer wrong"
+    return "gold read, answer wrong" if row["found"] else "gold not read, answer wrong"
+
+
+def losses(set_name: str, names: Sequence[str]) -> str:
+    """The Markdown table of how many answers of each configuration were lost where."""
+    lines = [LOSSES, "|---" * LOSSES.count(" | ") + "|---|"]
+    kinds = LOSSES.strip("| ").split(" | ")[2:]
+    for name in names:
+        if kept := rows(set_name, name):
+            found = Counter(map(loss, kept))
+            lines.append(f"| {name} | {len(kept)} | {' | '.join(str(found[kind]) for kind in kinds)} |")
+    return "\n".join([f"**{set_name}**", "", *lines])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("what", choices=["run", "report", "losses"])
     parser.add_argument("--set", action="append", dest="sets", required=True)
     parser.add_argument("--configuration", action="append", choices=list(CONFIGURATIONS))
     parser.add_argument("--against", choices=list(CONFIGURATIONS), default=YARDSTICK, help="what `report` pairs with")
@@ -264,6 +293,9 @@ def main() -> None:
     names = given.configuration or list(CONFIGURATIONS)
     if given.what == "report":
         print("\n\n".join(report(name, names, given.against) for name in given.sets))
+        return
+    if given.what == "losses":
+        print("\n\n".join(losses(name, names) for name in given.sets))
         return
     with tempfile.TemporaryDirectory() as scratch:
         asyncio.run(

@@ -21,7 +21,7 @@ from retrieval import half_of
 from sleuth.engine import Engine
 from sleuth.guards.question_type import question_type
 from sleuth.ports import Model
-from sleuth.strategies.auto import KINDS, asked
+from sleuth.strategies.auto import KINDS, asked_type
 from sleuth.types import Flow
 
 DATA = Path(os.environ.get("SLEUTH_DATA") or Path(__file__).resolve().parent.parent.parent / "shared" / "data")
@@ -37,7 +37,7 @@ def questions(name: str, half: str, most: int) -> list[str]:
 
 def flow(question: str) -> Flow[str]:
     """The type as the model tells it."""
-    return (yield from asked(question)) or "none"
+    return (yield from asked_type(question)) or "none"
 
 
 async def by_model(model: Model, every: Sequence[str]) -> list[str]:

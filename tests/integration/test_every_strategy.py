@@ -1,9 +1,14 @@
-"""Every strategy and setting, whatever the model says: a run replays exactly, and a cut one goes on where it was."""
+"""Every strategy and setting, whatever the model says: a run replays exactly, and a cut one goes on where it was.
+
+The unit tests try a few runs of each; here are more of them, and what needs trace files.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +16,23 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.test_bounds import FINDS, QUESTIONS, REPLIES, SETTINGS, Drawers, params_of
+from tests.support.homes import private
+from tests.support.runs import ended_for_good, in_loop, outside
+from tests.unit.test_bounds import FINDS, QUESTIONS, REPLIES, SETTINGS, Drawers, assert_bounded, params_of
+from tests.unit.test_compare import ANY_REPLIES, assert_rows_fold
 
 from sleuth.codec import digest, plain
 from sleuth.engine import Engine
-from sleuth.errors import EnvironmentFault, SleuthError
-from sleuth.events import Closed, Event, Failed, Finished, Started
+from sleuth.events import Closed, Event, Started
 from sleuth.models.script import Script
 from sleuth.strategies import TABLE
 from sleuth.trace import Cassette, TraceWriter, read_trace
-from sleuth.types import Answer, Completion, Generate, Listen, Search
+from sleuth.types import Answer, Completion, Fork, Generate, Open, Search
 
-quick = settings(max_examples=12, suppress_health_check=list(HealthCheck))
+loose = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+some, many = settings(max_examples=12, **loose), settings(max_examples=40, **loose)
+PLANS = """{"steps": [{"id": "s1", "query": "When was the Brenn bridge completed?", "depends_on": []},
+    {"id": "s2", "query": "Who was warden on {s1.date}?", "depends_on": ["s1"]}, {"id": "s3", "query": "Tarn", "depends_on": []}]}"""
 
 
 class Oracle(Script):
@@ -38,19 +48,22 @@ class Oracle(Script):
 
 
 class Shelves(Drawers):
-    """Finds for the same query always the same."""
-
-    async def search(self, request: Search, *, report: Any) -> Any:
-        every = self.drawers
-        found = every[int(digest(request), 16) % len(every)]
-        self.requests.append(request)
-        if isinstance(found, SleuthError):
-            raise found.again()
-        return self._given([p for p in found if p.id not in request.exclude][: request.k])
+    """Finds for the same query, and on the same page, always the same."""
 
     def __init__(self, finds: list[Any]) -> None:
         super().__init__(finds)
-        self.drawers = finds
+        self._drawers = finds
+
+    async def search(self, request: Search, *, report: Any) -> Any:
+        self._turn_to(request)
+        return await super().search(request, report=report)
+
+    async def open(self, request: Open, *, report: Any) -> Any:
+        self._turn_to(request)
+        return await super().open(request, report=report)
+
+    def _turn_to(self, request: Any) -> None:
+        self._finds = itertools.cycle([self._drawers[int(digest(request), 16) % len(self._drawers)]])
 
 
 class Untouchable:
@@ -70,7 +83,8 @@ def drive(flow: Any, model: Any, source: Any, path: Path, recording: Any = None)
             engine = Engine(model, source, sinks=[writer], recording=recording)
             return await engine.run(flow, question="q", run="same")
 
-    return asyncio.run(run()), read_trace(path)
+    path.unlink(missing_ok=True)
+    return in_loop(run()), read_trace(path)
 
 
 def timeless(events: Iterable[Event]) -> list[Any]:
@@ -82,14 +96,44 @@ def timeless(events: Iterable[Event]) -> list[Any]:
 def runs(draw: Any, name: str, setting: str) -> tuple[str, dict[str, Any], list[Any], list[Any]]:
     """A question, parameters, replies and finds."""
     params = {**TABLE[name].settings[setting], **draw(params_of(name))}
-    return draw(st.sampled_from(QUESTIONS)), params, draw(REPLIES), draw(FINDS)
+    replies = draw(REPLIES)
+    if "streaming" in params and draw(st.booleans()):
+        params |= {"streaming": True, "plan": None}
+        replies = [PLANS, *replies]
+    return draw(st.sampled_from(QUESTIONS)), params, replies, draw(FINDS)
 
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
-@quick
+@many
 @given(data=st.data())
-def test_a_run_replays_exactly_without_touching_anything(tmp_path_factory, name, setting, data):
-    folder = tmp_path_factory.mktemp("runs")
+def test_no_replies_lead_a_strategy_past_its_calls_its_budget_or_its_guards(name, setting, data):
+    assert_bounded(name, setting, data)
+
+
+@pytest.mark.parametrize("setting", ["default", "paper"])
+@some
+@given(replies=ANY_REPLIES)
+def test_no_replies_make_a_row_of_a_comparison_differ_from_its_trace(tmp_path_factory, setting, replies):
+    with at_home(tmp_path_factory):
+        assert_rows_fold(setting, replies)
+
+
+@contextmanager
+def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        private(monkeypatch, tmp_path_factory.mktemp("home"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.mark.parametrize(("name", "setting"), SETTINGS)
+@some
+@given(data=st.data())
+def test_a_run_replays_exactly_without_touching_anything(folder, name, setting, data):
     question, params, replies, finds = data.draw(runs(name, setting))
     start = TABLE[name].flow
     answer, recorded = drive(start(question, **params), Oracle(replies, 0.0003), Shelves(finds), folder / "a.jsonl")
@@ -100,36 +144,25 @@ def test_a_run_replays_exactly_without_touching_anything(tmp_path_factory, name,
 
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
-@quick
+@some
 @given(data=st.data())
-def test_a_run_cut_anywhere_goes_on_and_repeats_no_finished_call(tmp_path_factory, name, setting, data):
-    folder = tmp_path_factory.mktemp("runs")
+def test_a_run_cut_anywhere_goes_on_and_repeats_no_finished_call(folder, name, setting, data):
+    """One without forks comes to the same answer too; with them, the order in which they end may be another."""
     question, params, replies, finds = data.draw(runs(name, setting))
     start = TABLE[name].flow
     answer, recorded = drive(start(question, **params), Oracle(replies), Shelves(finds), folder / "a.jsonl")
     cut = recorded[: data.draw(st.integers(1, len(recorded)))]
-    rest = Oracle(replies)
-    again, _ = drive(start(question, **params), rest, Shelves(finds), folder / "b.jsonl", Cassette(cut, strict=False))
-    assert (again.text, again.status, again.ended) == (answer.text, answer.status, answer.ended)
-    assert len(rest.requests) <= len(calls(recorded)) - len(calls(cut) & finished(cut))
-
-
-def calls(events: Iterable[Event]) -> set[Any]:
-    """The model calls that were begun."""
-    begun = (e for e in events if isinstance(e.body, Started) and isinstance(e.body.request, Generate | Listen))
-    return {event.span for event in begun}
-
-
-def finished(events: Iterable[Event]) -> set[Any]:
-    """What has ended for good: a failure of the surroundings is tried again."""
-    return {
-        event.span
-        for event in events
-        if isinstance(event.body, Finished)
-        or (isinstance(event.body, Failed) and not isinstance(event.body.error, EnvironmentFault))
-    }
+    rest, shelves = Oracle(replies), Shelves(finds)
+    again, resumed = drive(start(question, **params), rest, shelves, folder / "b.jsonl", Cassette(cut, strict=False))
+    asked, done = outside(resumed), ended_for_good(cut)
+    assert not any(asked[identity] for identity in asked.keys() & done)
+    assert len(rest.requests) + len(shelves.requests) <= sum(asked.values())
+    if not any(isinstance(e.body, Started) and isinstance(e.body.request, Fork) for e in recorded):
+        assert (again.text, again.status, again.ended) == (answer.text, answer.status, answer.ended)
+        assert outside(resumed).keys() == outside(recorded).keys()
 
 
 def test_every_run_here_ends_with_its_answer(tmp_path: Path) -> None:
     answer, events = drive(TABLE["standard"].flow("?"), Script(["x"]), Drawers([[]]), tmp_path / "a.jsonl")
-    assert isinstance(events[-1].body, Closed) and events[-1].body.answer == answer
+    assert isinstance(events[-1].body, Closed)
+    assert events[-1].body.answer == answer

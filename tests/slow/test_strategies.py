@@ -1,4 +1,7 @@
-"""Every strategy once with the embedded model over the sample library: an answer or a stated reason, its proof, and its replay."""
+"""Settings of their own with the embedded model over the sample library: an answer or a stated reason, its proof, its replay.
+
+The default settings of all strategies run in test_compare.py; here are the cheaper ones of the others.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,14 @@ pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(600)]
 
 CLAIM = "Benjamin Harrison was US president when the Eiffel Tower was completed."
 RUNS: list[tuple[str, str, str]] = [
-    ("plan-and-solve", "default", SHORT),
     ("plan-and-solve", "paper", SHORT),
-    ("parallel-self-ask", "default", SHORT),
     ("parallel-self-ask", "paper", SHORT),
-    ("hybrid", "default", SHORT),
-    ("hybrid", "paper", SHORT),
-    ("ircot", "default", SHORT),
-    ("ircot", "paper", SHORT),
     ("react", "sparse", SHORT),
     ("react", "claims", CLAIM),
-    ("cot", "default", SHORT),
-    ("act", "default", SHORT),
     ("act", "paper", SHORT),
+    ("cot", "claims", CLAIM),
+    ("standard", "paper", SHORT),
     ("standard", "claims", CLAIM),
-    ("cot-sc", "default", SHORT),
-    ("react-then-cot-sc", "default", SHORT),
-    ("cot-sc-then-react", "default", SHORT),
-    ("auto", "default", SHORT),
     ("auto", "paper", SHORT),
 ]
 """Strategy, setting, question: one line each."""

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
-
 from sleuth.engine import Engine
 from sleuth.events import Event, Noted
 from sleuth.models.script import Script
 from sleuth.sources.shelf import Shelf
 from sleuth.types import Answer, Budget, Flow, Generate, Open, Search
+from tests.support.runs import in_loop
 
 
 @dataclass
@@ -47,5 +46,5 @@ def play(
     """Drive the flow to its answer; replies come in order, searches from `answers`, pages from `pages`."""
     script, shelf = Script(list(replies)), Shelf(answers=answers, pages=pages or {})
     events: list[Event] = []
-    answer = anyio.run(Engine(script, shelf, sinks=[events.append], budget=budget).run, flow)
+    answer = in_loop(Engine(script, shelf, sinks=[events.append], budget=budget).run(flow))
     return Play(answer, script.requests, shelf.requests, events)

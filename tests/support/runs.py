@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import anyio
 
 from sleuth import codec
 from sleuth.engine import Engine
-from sleuth.errors import ModelTimeout, SleuthError
+from sleuth.errors import Ended, EnvironmentFault, ModelTimeout, SleuthError
 from sleuth.events import Attempt, Closed, Event, Failed, Finished, Noted, Started
-from sleuth.types import Answer, Completion, Flow, Generate, Message, Task, Usage
+from sleuth.types import (
+    Answer,
+    Call,
+    Completion,
+    Flow,
+    Generate,
+    Listen,
+    Message,
+    Open,
+    Read,
+    Search,
+    Task,
+    Usage,
+)
 from sleuth.verbs import cancel, fork, generate, join, listen, next_of, note, read, search
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -87,13 +105,56 @@ def _line(event: Event) -> str:
     return json.dumps([event.seq, event.span.branch, event.span.number, codec.plain(body, other=repr)], sort_keys=True)
 
 
+def in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run it in a loop that all such tests share: a property test runs hundreds of flows."""
+    return _runner().run(work)
+
+
+@cache
+def _runner() -> asyncio.Runner:
+    runner = asyncio.Runner()
+    atexit.register(runner.close)
+    return runner
+
+
 def drive(flow: Flow[Any], model: Any, source: Any = None, **how: Any) -> tuple[Any, Told]:
     """Run the flow to its end; what it gives, and what was told."""
     told = Told()
     engine = Engine(model, source, sinks=[told.events.append], **how)
-    value = anyio.run(engine.run, flow)
+    value = in_loop(engine.run(flow))
     told.assert_whole()
     return value, told
+
+
+def outside(events: Iterable[Event]) -> dict[Any, bool]:
+    """What was asked of model, source and tools, by its identity, and whether it was performed now."""
+    events = list(events)
+    kept = {e.span for e in events if isinstance(e.body, Attempt) and e.body.kind == "cache"}
+    kept |= {e.span for e in events if isinstance(e.body, Failed) and isinstance(e.body.error, Ended)}
+    return {
+        (e.span.branch, e.body.digest, e.body.ordinal): e.span not in kept
+        for e in events
+        if isinstance(e.body, Started) and isinstance(e.body.request, Generate | Listen | Search | Open | Call)
+    }
+
+
+def ended_for_good(events: Iterable[Event]) -> set[Any]:
+    """What a resumed run must not ask again: a failure of the surroundings is not of it, nor a reply heard in part."""
+    begun: dict[Any, Started] = {}
+    heard: dict[Any, Any] = {}
+    over = set()
+    for event in events:
+        if isinstance(event.body, Started):
+            begun[event.span] = event.body
+        elif isinstance(event.body, Finished | Failed) and (start := begun.get(event.span)):
+            identity, value = (event.span.branch, start.digest, start.ordinal), getattr(event.body, "value", None)
+            if isinstance(start.request, Listen):
+                heard[value] = identity
+            elif isinstance(start.request, Read) and isinstance(value, Completion):
+                over.add(heard[start.request.listening])
+            elif isinstance(event.body, Finished) or not isinstance(event.body.error, EnvironmentFault | Ended):
+                over.add(identity)
+    return over
 
 
 def ask(text: str, **how: Any) -> Flow[str]:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.runs import in_loop
 
 from sleuth.engine import Engine
 from sleuth.errors import (
@@ -45,7 +45,7 @@ GUARDS = st.builds(
     confidence=st.sampled_from([None, 0.0, 0.8]),
     confidence_by=st.sampled_from(["logprob", "asked"]),
     fallback=st.sampled_from(["off", "feedback", "model"]),
-    compress=st.sampled_from([0, 40, 2000]),
+    compress=st.sampled_from([0, 20, 200, 2000]),
     repeats=st.sampled_from(["off", "exact", "near"]),
     citations=st.sampled_from(["off", "mark", "abstain"]),
     judge=st.booleans(),
@@ -58,26 +58,22 @@ PARAMS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "plan_steps": st.integers(1, 12),
         "steps": st.integers(1, 7),
         "k": st.integers(1, 5),
-        "guards": GUARDS,
     },
     "plan-and-solve": {
         "streaming": st.booleans(),
         "steps": st.integers(2, 12),
         "plan": st.none() | st.just(PLAN),
         "k": st.integers(1, 5),
-        "guards": GUARDS,
     },
     "parallel-self-ask": {
         "follow_ups": st.integers(0, 4),
         "intermediate": st.sampled_from(["snippet", "referred", "model"]),
         "k": st.integers(1, 5),
-        "guards": GUARDS,
     },
     "self-ask": {
         "follow_ups": st.integers(0, 4),
         "intermediate": st.sampled_from(["snippet", "model"]),
         "k": st.integers(1, 5),
-        "guards": GUARDS,
     },
     "react": {
         "steps": st.integers(1, 7),
@@ -101,7 +97,6 @@ PARAMS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "n": st.integers(0, 6),
         "share": st.floats(0, 1),
         "task": st.sampled_from(["question", "claim"]),
-        "guards": GUARDS,
     },
     "react-then-cot-sc": {
         "n": st.integers(1, 4),
@@ -160,6 +155,13 @@ _LOST = st.sampled_from([SourceError("down"), SourceTimeout("slow"), SourceRateL
 FINDS = st.lists(st.one_of(_FOUND, _FOUND, _LOST), min_size=1, max_size=6)
 GOOD_FINDS = st.lists(st.lists(_PASSAGE, min_size=1, max_size=6), min_size=1, max_size=6)
 
+BUDGETS = st.just(Budget()) | st.builds(
+    Budget,
+    calls=st.none() | st.integers(1, 6),
+    tokens=st.none() | st.integers(1, 4000),
+    closing_tokens=st.integers(0, 1024),
+)
+
 
 class Drawers(Shelf):
     """A shelf that gives what was drawn, one drawer after the other, whatever is asked; it keeps what it gave."""
@@ -208,7 +210,7 @@ def run(flow: Any, replies: Sequence[Any], finds: Sequence[Any], budget: Budget 
     turns, events = itertools.cycle(replies), []
     script = Script(lambda request: read if read and request.role == "read" else next(turns))
     shelf = Drawers(finds)
-    answer = anyio.run(Engine(script, shelf, sinks=[events.append], budget=budget).run, flow)
+    answer = in_loop(Engine(script, shelf, sinks=[events.append], budget=budget).run(flow))
     return Ran(answer, len(script.requests), shelf.gave, events)
 
 
@@ -251,11 +253,33 @@ def assert_honest(ran: Ran) -> None:
     assert answer.confidence is None or 0 <= answer.confidence <= 1
 
 
+def assert_guarded(answer: Answer, guards: Guards) -> None:
+    """The answer is one that these guards let through."""
+    assert answer.grounded is None or guards.citations != "off"
+    assert answer.grounded is not False or answer.status != "answered" or guards.citations == "mark"
+    assert (answer.ended == "ungrounded") <= (guards.citations == "abstain")
+
+
 def params_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({}, optional=PARAMS[name])
+    return st.fixed_dictionaries({}, optional={**PARAMS[name], "guards": GUARDS})
 
 
-quick = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+def assert_bounded(name: str, setting: str, data: Any) -> None:
+    """One run, everything about it drawn: it keeps to its strategy's calls, its budget and its guards, and is honest."""
+    strategy = TABLE[name]
+    params = {**strategy.settings[setting], **data.draw(params_of(name))}
+    flow = strategy.flow(data.draw(st.sampled_from(QUESTIONS)), **params)
+    budget = data.draw(BUDGETS)
+    ran = run(flow, data.draw(REPLIES), data.draw(FINDS), budget)
+    assert ran.calls <= strategy.most_calls(params)
+    assert ran.answer.usage.calls == ran.calls
+    assert budget.calls is None or ran.calls <= budget.calls
+    assert budget.tokens is None or ran.answer.usage.tokens <= budget.tokens
+    assert_honest(ran)
+    assert_guarded(ran.answer, params.get("guards", Guards()))
+
+
+quick = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 
 
 def test_every_strategy_has_its_parameters_varied_here():
@@ -265,14 +289,9 @@ def test_every_strategy_has_its_parameters_varied_here():
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
 @quick
 @given(data=st.data())
-def test_no_replies_make_more_calls_than_the_strategy_states(name, setting, data):
-    strategy = TABLE[name]
-    params = {**strategy.settings[setting], **data.draw(params_of(name))}
-    flow = strategy.flow(data.draw(st.sampled_from(QUESTIONS)), **params)
-    ran = run(flow, data.draw(REPLIES), data.draw(FINDS))
-    assert ran.calls <= strategy.most_calls(params)
-    assert ran.answer.usage.calls == ran.calls
-    assert_honest(ran)
+def test_no_replies_lead_a_strategy_past_its_calls_its_budget_or_its_guards(name, setting, data):
+    """More of the same is tried in tests/integration/test_every_strategy.py."""
+    assert_bounded(name, setting, data)
 
 
 _FACTS = [f"Follow up: Which fact is number {word}?" for word in ("one", "two", "three", "four")]
@@ -323,22 +342,6 @@ _FACTS = [f"Follow up: Which fact is number {word}?" for word in ("one", "two", 
 def test_a_stated_bound_can_be_reached(name, params, question, replies, finds):
     ran = run(TABLE[name].flow(question, **params), replies, finds)
     assert ran.calls == TABLE[name].most_calls(params)
-
-
-@pytest.mark.parametrize(("name", "setting"), SETTINGS)
-@quick
-@given(data=st.data())
-def test_no_run_passes_its_budget(name, setting, data):
-    strategy = TABLE[name]
-    params = {**strategy.settings[setting], **data.draw(params_of(name))}
-    flow = strategy.flow(data.draw(st.sampled_from(QUESTIONS)), **params)
-    calls = data.draw(st.none() | st.integers(1, 6))
-    tokens = data.draw(st.none() | st.integers(1, 4000))
-    budget = Budget(calls=calls, tokens=tokens, closing_tokens=data.draw(st.integers(0, 1024)))
-    ran = run(flow, data.draw(REPLIES), data.draw(FINDS), budget)
-    assert calls is None or ran.calls <= calls
-    assert tokens is None or ran.answer.usage.tokens <= tokens
-    assert_honest(ran)
 
 
 @pytest.mark.parametrize("planner", [link_then_read, self_ask, react, ircot])

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.runs import Clerk, Told, ask, drive
+from tests.support.runs import Clerk, Told, ask, drive, in_loop
 
 from sleuth.engine import Engine
 from sleuth.engine.budget import Ledger, Price, dollars
@@ -311,7 +311,7 @@ def test_spend_never_passes_a_limit_in_any_order_of_events(plans: list[Plan], bu
         with anyio.fail_after(10):
             return await Engine(Random(plans), sinks=[watch], budget=budget).run(all_planned(plans))
 
-    answer = anyio.run(main)
+    answer = in_loop(main())
     told.assert_whole()
     assert budget.usd is None or answer.usage.usd <= budget.usd
     started = sum(isinstance(e.body, Started) and isinstance(e.body.request, Generate) for e in told.events)
@@ -341,4 +341,4 @@ def test_a_closing_call_within_its_price_is_always_covered(hops: list[tuple[int,
             ledger.settle(bill, bill)
         assert ledger.spent.tokens <= limit
 
-    anyio.run(main)
+    in_loop(main())

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, interpreted
+from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, in_loop, interpreted
 
 from sleuth.engine import Engine
 from sleuth.errors import Cancelled, DeadlineExceeded, Ended, ModelTimeout, SleuthError, WrongUse
@@ -318,4 +318,4 @@ def test_any_flow_over_any_script_ends_with_a_whole_stream(
                 await engine.run(interpreted(program, []))
         told.assert_whole()
 
-    anyio.run(main)
+    in_loop(main())

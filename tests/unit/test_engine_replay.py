@@ -11,7 +11,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, interpreted
+from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, in_loop, interpreted
 
 from sleuth.engine import Engine
 from sleuth.errors import BadReply, CassetteMiss, Ended, ModelTimeout, SleuthError, WrongUse
@@ -246,9 +246,9 @@ class Jittery(Clerk):
 def test_any_run_replays_exactly(program: list[Any], seed: int, budget: Budget) -> None:
     told, retold = Told(), Told()
     live = Engine(Jittery(seed), Shelf(), sinks=[told.events.append], budget=budget)
-    anyio.run(_run, live, program)
+    in_loop(_run(live, program))
     replay = Engine(Forbidden(), Forbidden(), sinks=[retold.events.append], recording=Cassette(told.events))
-    anyio.run(_run, replay, program)
+    in_loop(_run(replay, program))
     assert retold.lines() == told.lines()
 
 
@@ -368,9 +368,9 @@ def test_any_torn_run_resumes_to_an_end_without_repeating_what_was_finished(
     program: list[Any], seed: int, kept: int
 ) -> None:
     told, retold = Told(), Told()
-    anyio.run(_run, Engine(Jittery(seed), Shelf(), sinks=[told.events.append]), program)
+    in_loop(_run(Engine(Jittery(seed), Shelf(), sinks=[told.events.append]), program))
     recording, shelf = Cassette(told.events[:kept], strict=False), Shelf()
-    anyio.run(_run, Engine(Jittery(seed + 1), shelf, sinks=[retold.events.append], recording=recording), program)
+    in_loop(_run(Engine(Jittery(seed + 1), shelf, sinks=[retold.events.append], recording=recording), program))
     retold.assert_whole()
     finished = {
         (entry.branch, entry.digest, entry.ordinal)

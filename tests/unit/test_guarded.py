@@ -10,7 +10,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, interpreted
+from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, in_loop, interpreted
 
 from sleuth.engine import Engine
 from sleuth.errors import BadReply, ModelTimeout, SourceTimeout
@@ -49,7 +49,7 @@ def outcome(program: Any, watched: bool) -> tuple[str, list[str]]:
 
     told = Told()
     try:
-        value = anyio.run(Engine(Clerk(), Shelf(), sinks=[told.events.append]).run, flow())
+        value = in_loop(Engine(Clerk(), Shelf(), sinks=[told.events.append]).run(flow()))
     except Exception as error:  # noqa: BLE001  (a program may do what no flow should; both must do the same)
         return repr(error), timeless(told)
     return value.text, timeless(told)

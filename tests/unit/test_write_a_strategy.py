@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,17 @@ def test_the_strategy_of_the_page_is_as_short_as_it_says() -> None:
     assert len(lines) <= 22
 
 
-def texts(path: Path) -> set[str]:
-    """The texts of a file's code that are not documentation."""
-    return {
-        node.value
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+@cache
+def texts(path: Path) -> frozenset[str]:
+    """The texts that stand in a file's code."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    """All of the package but its strategies."""
+    return tuple(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "strategies")
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -72,8 +77,7 @@ def test_no_room_but_the_strategies_own_knows_one_by_name(name: str) -> None:
     """Within it hybrids name those they are made of."""
     card = next(each.card for each in TABLE.values() if each.card.name == name.replace("_", "-"))
     names = {card.name, *card.aliases} - ORDINARY
-    elsewhere = (path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "strategies")
-    assert {path.name for path in elsewhere if names & texts(path)} <= NAMING.get(card.name, set())
+    assert {path.name for path in files() if names & texts(path)} <= NAMING.get(card.name, set())
 
 
 NAMING = {"plan-and-solve": {"ask.py"}}

@@ -7,7 +7,7 @@ does. A flow may be handed on (returned, forked, kept in a variable, given as an
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -88,22 +88,22 @@ def handed_on(name: str, call: ast.Call, parents: dict[ast.AST, ast.AST]) -> boo
     return all(isinstance(parents[n], ast.YieldFrom | ast.Return | ast.Call | ast.List | ast.Tuple) for n in uses)
 
 
-def everywhere() -> Iterator[str]:
+@cache
+def everywhere() -> frozenset[str]:
     """Names of the flows that the strategies and guards may import from each other: the public ones."""
-    for path in FILES:
-        found = flows_of(ast.parse(path.read_text(encoding="utf-8")))
-        yield from (name for name in found if not name.startswith("_"))
+    found = [flows_of(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES]
+    return frozenset(name for flows in found for name in flows if not name.startswith("_"))
 
 
 def test_the_verbs_and_flows_are_known():
     assert {"generate", "search", "open_page", "call", "note", "fork", "join", "next_of", "cancel"} <= VERBS
-    assert {"look_up", "recorded", "concluded", "settled", "heard", "self_ask", "read_answer"} <= set(everywhere())
+    assert {"look_up", "recorded", "concluded", "settled", "heard", "self_ask", "read_answer"} <= everywhere()
     assert len(FILES) > 10
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_flow_is_driven_or_handed_on(path):
-    wrong = forgotten(path.read_text(encoding="utf-8"), frozenset(everywhere()))
+    wrong = forgotten(path.read_text(encoding="utf-8"), everywhere())
     assert not wrong, f"`yield from` is missing in {path.name}: {wrong}"
 
 

@@ -54,7 +54,8 @@ def feedback(query: str, found: Iterable[Passage]) -> str:
         for term, times in Counter(term for term, _ in said).items():
             weights[term] += share * times / len(said)
         spelled |= {term: word for term, word in said if term not in spelled}
-    titles = list(dict.fromkeys(title for _, title, _ in best if title and not stems(title) <= asked))[:TITLES]
+    told = (" ".join(title.split()) for _, title, _ in best)
+    titles = list(dict.fromkeys(title for title in told if title and not stems(title) <= asked))[:TITLES]
     known = asked | stems(" ".join(titles))
     terms = [term for term in sorted(weights, key=lambda term: -weights[term]) if term not in known][:TERMS]
     added = [*titles, *(spelled[term] for term in terms)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_EDGE = r"[^\S\n]*(?:[*_`#>]+[^\S\n]*)*"
+_EDGE = r"(?:[^\S\n]|[*_`#>])*"
 
 
 @lru_cache(maxsize=64)

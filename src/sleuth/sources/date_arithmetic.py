@@ -141,7 +141,7 @@ def _signs(words: str) -> list[int]:
             signs = [-1] * number
         elif re.search(r"\b(?:later|after)\W*$", words):
             signs = [1] * number
-        if all(signs):
+        if len(signs) == number and all(signs):
             return signs
     if led := re.match(r"(add|subtract|take)\b", words):
         return [1 if led[1] == "add" else -1] * number

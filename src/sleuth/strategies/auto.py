@@ -69,14 +69,14 @@ def auto(question: str, *, by: Literal["rules", "model"] = "rules", guards: Guar
 def _flow(question: str, by: str, guards: Guards) -> Flow[Answer]:
     told = question_type(question)
     if by == "model":
-        kind = yield from asked(question)
+        kind = yield from asked_type(question)
         by, told = ("model", QuestionType(kind, MEANING[kind])) if kind else ("rules", told)
     chosen = ROUTES[told.kind]
     yield from note("route", chosen.card.name, strategy=chosen.card.name, type=told.kind, reason=told.reason, by=by)
     return (yield from chosen.flow(question, **{**chosen.settings["default"], "guards": guards}))
 
 
-def asked(question: str) -> Flow[Kind | None]:
+def asked_type(question: str) -> Flow[Kind | None]:
     """The type as the model tells it, in one short call; None, and a note, where it does not."""
     try:
         reply: Completion = yield from generate(prompt(question), stop=("\n",), max_tokens=4, shape=Choice(KINDS))

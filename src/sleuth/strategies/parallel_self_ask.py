@@ -69,7 +69,7 @@ LINES = 'root ::= " "? [^\\n]+ "\\n" ("Follow up: " [^\\n]+ "\\n"){0,%d} "Interm
 """The rest of the first follow-up, at most so many more, and the label that ends them: small models go on for ever."""
 
 _NUMBERED = re.compile(r"^(\W*follow[\s_-]*up(?:[\s_-]*question)?)[\s*_]*#?\d+[\s*_]*:", re.IGNORECASE | re.MULTILINE)
-_REFERENCE = re.compile(r"\{\W*[a-z]{0,9}[\s_]*(\d{1,3})(?:\.\w+)?\W*\}", re.IGNORECASE)
+_REFERENCE = re.compile(r"\{\W{0,3}[a-z]{0,9}[\s_]{0,3}(\d{1,3})(?:\.\w+)?\W{0,3}\}", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=[^\s.?!])\s+[\"'“(]*[A-Z]|\d|[\"“]")
 
 

@@ -140,7 +140,7 @@ class Transcript:
         told = self._hops_by(cut)
         size = sum(len(turn.content) for turn in self.turns[:cut])
         most = min(max(limit * CHARACTERS // BLOCK, size // 2), size * 3 // 4)
-        ids = [passage for hop in self.hops[:told] for passage in _ids(hop)]
+        ids = [" ".join(passage.split()) for hop in self.hops[:told] for passage in _ids(hop)]
         if summarise is None:
             text = summarised(steps(replaced), ids, most)
         else:
