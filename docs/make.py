@@ -96,9 +96,9 @@ ATTEMPTS: Mapping[str, str] = {
 
 ENDED: Mapping[str, str] = {
     "final_answer": "the strategy came to its end",
-    "confident": "the answer's log-probability was high enough to stop early",
+    "confident": "the answer was sure enough to stop early",
     "follow_up_limit": "Self-Ask asked as many follow-ups as it may",
-    "step_limit": "ReAct took as many steps as it may",
+    "step_limit": "ReAct, Act or IRCoT took as many steps as it may",
     "repeated": "the same follow-up or action came again",
     "unparsable": "the model's reply did not follow the scaffold",
     "budget": "calls, tokens or dollars would have passed the limit",
@@ -207,7 +207,7 @@ def bodies() -> str:
 
 def requests() -> str:
     """The requests a flow can yield, from their docstrings."""
-    kinds = [k for k in vars(types).values() if inspect.isclass(k) and types.Request in k.__mro__[1:]]
+    kinds = [k for k in vars(types.requests).values() if inspect.isclass(k) and types.Request in k.__mro__[1:]]
     return table(("request", "fields", "meaning"), [(f"`{k.__name__}`", fields(k), prose(k)) for k in kinds])
 
 

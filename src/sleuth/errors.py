@@ -21,6 +21,7 @@
     │   ├── DeadlineExceeded     the seconds are over
     │   └── Cancelled            Ctrl-C, or the task was given up
     ├── BadReply                 the model's reply does not follow the scaffold
+    │   └── PlanFault            the plan in it cannot be run, its repair included
     └── CassetteMiss             a replay asked for what was never recorded
 
 An error's fields are plain values, so that it can be stored in a trace and raised again as it was.
@@ -134,6 +135,10 @@ class BadReply(SleuthError):
     """The model's reply does not follow the scaffold; ``details["reply"]`` is the whole reply."""
 
     exit_status = 1
+
+
+class PlanFault(BadReply):
+    """A plan that cannot be run, its repair included; ``details["findings"]`` says why."""
 
 
 class CassetteMiss(SleuthError):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -89,11 +90,11 @@ ENDINGS = {
     r"Thought (\d+):": " I look.\nAction NUMBER: ACTION\n",
     r"Action (\d+):": " ACTION\n",
     r"Thought:": " It was completed in 1889, and he was president then.\nAnswer: Benjamin Harrison",
-    r"completed\?\nAnswer:": " 31 March 1889",
+    r"Question: When was the Eiffel Tower completed\?\nAnswer:": " 31 March 1889",
     r"(?:A|a)nswer(?: is)?:": " Benjamin Harrison",
     r"1889\.\nPassage.*\nReasoning:": " Benjamin Harrison was president in 1889, so the answer is: Benjamin Harrison",
     r"Reasoning:": " The Eiffel Tower was completed on 31 March 1889.",
-    r"all\nfollow-up questions.*here: Yes\.": f"\n{FOLLOW_UPS[0]}\n{FOLLOW_UPS[1]}\n",
+    r"ask all\nfollow-up.*Follow up:": " When was the Eiffel Tower completed?\nFollow up: Who was US president on {1}?\n",
     r"Follow up:": FOLLOW_UPS[0].removeprefix("Follow up:"),
 }
 """What a prompt ends with, and the reply to it, the first that fits."""
@@ -123,7 +124,7 @@ def test_any_strategy_killed_half_way_goes_on_without_repeating_a_finished_call(
         [reference] = (home / "runs").iterdir()
         server.posts.clear()
         half = (calls + 1) // 2
-        server.faults.extend([*[slow(0)] * (half - 1), slow(30)])
+        server.faults.extend([*[slow(0)] * (half - 1), *[slow(30)] * calls])
         trace = killed(server, home, half, *words)
         done, finished = ended_for_good(read_trace(trace)), finished_calls(trace)
         server.posts.clear()
@@ -135,7 +136,7 @@ def test_any_strategy_killed_half_way_goes_on_without_repeating_a_finished_call(
     assert (told["status"], told["ended"]) == (whole["status"], whole["ended"])
     assert not any(asked[identity] for identity in asked.keys() & done)
     gives_up = any(isinstance(e.body, Started) and isinstance(e.body.request, Cancel) for e in read_trace(reference))
-    assert posts <= sum(asked.values()) if gives_up else posts == calls - finished
+    assert posts <= len(asked.keys() - done) if gives_up else posts == calls - finished
 
 
 def killed(server: StubServer, home: Path, call: int, *words: str) -> Path:
@@ -149,7 +150,8 @@ def killed(server: StubServer, home: Path, call: int, *words: str) -> Path:
         assert time.monotonic() < end
         time.sleep(0.02)
     process.kill()
-    process.communicate()
+    _, err = process.communicate()
+    assert process.returncode == -signal.SIGKILL, err
     [trace] = set((home / "runs").iterdir()) - before
     return trace
 

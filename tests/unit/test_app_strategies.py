@@ -94,6 +94,19 @@ def test_a_value_that_does_not_fit_is_refused_by_name(key: str, value: str) -> N
         strategies.parameters(mine(), "default", {key: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("plan-and-solve", {"steps": -3}), ("cot-sc", {"n": "-1"}), ("react", {"k": -1}), ("cot-sc", {"share": "nan"})],
+)
+def test_what_a_packaged_strategy_counts_starts_at_zero(name: str, params: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="a number from 0 up"):
+        strategies.parameters(strategies.find(name), "default", params)
+
+
+def test_a_strategy_of_ones_own_may_count_below_zero() -> None:
+    assert strategies.parameters(mine(), "default", {"k": -1}) == {"k": -1}
+
+
 def test_every_packaged_setting_fits_its_flow() -> None:
     for found in strategies.TABLE.values():
         assert {"default", "paper"} <= set(found.settings)

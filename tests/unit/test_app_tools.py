@@ -149,6 +149,17 @@ def test_a_packaged_strategy_without_tools_says_which_have_them() -> None:
         ask("When?", "retrieve-then-read", tools=["dates"])
 
 
+@pytest.mark.parametrize("strategy", ["react", "plan-and-solve"])
+def test_a_tool_named_like_an_action_is_told_before_anything_starts(strategy: str) -> None:
+    def search(text: str) -> str:
+        return text
+
+    model = sleuth.Script([])
+    with pytest.raises(BadInput, match="cannot be named 'search'"):
+        ask("When?", strategy, model, tools=search)
+    assert model.requests == []
+
+
 def test_a_function_of_a_file_is_a_tool() -> None:
     Path("own.py").write_text(FILE)
     assert ask('triple {"n": 2}\nquadruple {"n": 2}', tools=["own.py:triple", "own.py:quadruple"]).text == "6, 8!"
@@ -274,6 +285,38 @@ def test_the_command_line_takes_tools(home: Path, capsys: pytest.CaptureFixture[
     assert list(made["tools"]) == ["calculator", "triple"]
     assert "Triple[n]: Three times the number." in prompt
     assert "Calculator[20% of 8,848]" in prompt
+
+
+LOUD = '''
+print("loaded")
+
+def loud(n: int) -> int:
+    """Says so."""
+    print("called")
+    return n
+'''
+
+
+@pytest.mark.parametrize("words", [("ask", "How many?", "--strategy"), ("compare", "How many?", "--strategies")])
+def test_what_a_tool_prints_is_no_part_of_the_result(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    Path(f"{words[0]}.py").write_text(LOUD)
+    with StubServer(reply=" Count.\nAction 1: Loud[3]") as server:
+        main([*words, "react", "--model", f"{server.url}#stub", "--tool", f"{words[0]}.py:loud", "--json"])
+    told = capsys.readouterr()
+    json.loads(told.out)
+    assert "loaded" in told.err
+    assert "called" in told.err
+
+
+def test_parameters_are_told_to_machines_by_their_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    with StubServer(reply=" Done.\nAction 1: Finish[3]") as server:
+        words = ["ask", "How many?", "--strategy", "react", "--model", f"{server.url}#stub"]
+        main([*words, "--tool", "dates", "--guard", "compress=7", "--json"])
+    params = json.loads(capsys.readouterr().out)["params"]
+    assert params["tools"][0]["name"] == "dates"
+    assert params["guards"]["compress"] == 7
 
 
 def test_tools_are_no_plain_parameter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.support.stub_server import StubServer
 
 import sleuth
 from sleuth import Budget, Script, Shelf
+from sleuth.app import planning
 from sleuth.app.planning import read_plan, write_plan
 from sleuth.cli import main
 from sleuth.errors import BadInput, BadReply, BudgetExceeded, ModelError
@@ -126,6 +128,36 @@ def test_a_plan_is_saved_edited_shown_again_and_run(capsys: Capture, server: Stu
     assert len(told["hops"]) == 3
     assert not any("Output as JSON" in json.dumps(post.body) for post in server.posts[posts:])
     assert main(["runs", "replay", told["run"]]) == 0
+
+
+def test_a_plan_that_cannot_be_saved_after_all_is_shown(
+    capsys: Capture, server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "check_new", lambda path: None)
+    status, out, err = run(capsys, server, QUESTION, "--output", "gone/plan.json")
+    assert status == 2
+    assert out.startswith("s1  When did Varrow cut prices?")
+    assert "cannot be written to gone/plan.json" in err
+
+
+def test_a_read_only_folder_is_told_before_the_model_is_asked(
+    capsys: Capture, server: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    status, _, err = run(capsys, server, QUESTION, "--output", "plan.json")
+    assert (status, server.posts) == (2, [])
+    assert "read-only" in err
+
+
+def test_a_file_without_an_end_is_no_plan(capsys: Capture, server: StubServer) -> None:
+    status, _, err = run(capsys, server, "--file", "/dev/zero")
+    assert status == 2
+    assert "larger than 1,000,000 bytes" in err
+
+
+def test_a_plan_that_an_editor_saved_with_a_byte_order_mark_is_read(capsys: Capture, server: StubServer) -> None:
+    Path("plan.json").write_text(f"\ufeff{written(STEPS)}")
+    assert run(capsys, server, "--file", "plan.json")[0] == 0
 
 
 def test_a_plan_file_is_not_written_over(capsys: Capture, server: StubServer) -> None:

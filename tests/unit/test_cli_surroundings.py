@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -126,3 +127,13 @@ def test_no_color_keeps_a_terminal_free_of_colours(monkeypatch: pytest.MonkeyPat
     put(stdout(), ("No answer.", "bold yellow"))
     assert "No answer." in shown.getvalue()
     assert ("33m" in shown.getvalue()) is not plain
+
+
+def test_a_reader_that_leaves_before_the_answer_is_status_141(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with StubServer() as server, os.fdopen(os.dup(theirs), "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        words = ("--model", f"{server.url}#stub", "--strategy", "standard", "--quiet")
+        assert main(["ask", "Who was it?", *words]) == 141
+    os.close(theirs)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.play import play
+from tests.support.runs import in_loop
 
 from sleuth.engine import Engine
 from sleuth.errors import ModelError
@@ -57,7 +58,7 @@ def test_without_the_vote_the_first_chain_is_believed_and_with_it_the_majority()
 def test_of_equally_frequent_answers_that_of_the_lowest_sample_counts(answers):
     assert poll(*answers).answer.text == answers[0]
     # ... whichever comes in first
-    assert raced([said(a) for a in answers], [0.05, 0.0]).answer.text == answers[0]
+    assert raced([said(a) for a in answers], [1, 0]).answer.text == answers[0]
 
 
 def test_failed_and_empty_samples_are_no_votes():
@@ -84,22 +85,42 @@ def test_a_budget_that_ends_leaves_the_votes_there_are(calls):
     assert run.answer.ended == "budget"
 
 
-class Raced:
-    """A run with Script delays: the answer, the events, and what a replay of it gives."""
+class InTurn(Script):
+    """Gives its replies after as many turns of the event loop as it is told (None: never): no clock decides the order."""
 
-    def __init__(self, replies, delays, **params):
-        self.events, script = [], Script(replies, delay=delays)
+    def __init__(self, replies, places):
+        super().__init__(replies)
+        self.places = places
+
+    async def generate(self, request, **ports):
+        place, reply = self.places[len(self.requests)], await super().generate(request, **ports)
+        if place is None:
+            await anyio.sleep_forever()
+        for _ in range((place or 0) * TURNS):
+            await anyio.lowlevel.checkpoint()
+        return reply
+
+
+TURNS = 50
+"""Of the loop between two places: enough for a vote to be counted."""
+
+
+class Raced:
+    """A run whose samples come in by their places: the answer, the events, and what a replay of it gives."""
+
+    def __init__(self, replies, places, **params):
+        self.events, script = [], InTurn(replies, places)
         self.flow = partial(cot_sc, QUESTION, **{"n": len(replies), **params})
-        self.answer = anyio.run(Engine(script, Shelf(), sinks=[self.events.append]).run, self.flow())
+        self.answer = in_loop(Engine(script, Shelf(), sinks=[self.events.append]).run(self.flow()))
 
     def again(self):
         events: list = []
         engine = Engine(Script([]), Shelf(), sinks=[events.append], recording=Cassette(self.events))
-        return anyio.run(engine.run, self.flow()), events
+        return in_loop(engine.run(self.flow())), events
 
 
-def raced(replies, delays, **params):
-    return Raced(replies, delays, **params)
+def raced(replies, places, **params):
+    return Raced(replies, places, **params)
 
 
 def given_up(events):
@@ -120,8 +141,8 @@ def answered(events):
 
 
 def test_samples_that_cannot_change_the_majority_are_cancelled_and_a_replay_cancels_the_same():
-    delays = [5.0, 0.0, 5.0, 0.02, 0.04]
-    run = raced([said("Silt"), said("Tarn"), said("Orl"), said("Tarn"), said("tarn")], delays)
+    places = [None, 0, None, 1, 2]
+    run = raced([said("Silt"), said("Tarn"), said("Orl"), said("Tarn"), said("tarn")], places)
     assert (run.answer.text, run.answer.confidence) == ("Tarn", 1.0)
     assert (answered(run.events), given_up(run.events)) == ({"1", "3", "4"}, {"0", "2"})
     again, events = run.again()
@@ -132,11 +153,11 @@ def test_samples_that_cannot_change_the_majority_are_cancelled_and_a_replay_canc
 @settings(max_examples=20, deadline=None)
 @given(
     answers=st.lists(st.sampled_from(["Tarn", "Silt", "Orl", ""]), min_size=2, max_size=5),
-    delays=st.lists(st.sampled_from([0.0, 0.001, 0.004]), min_size=5, max_size=5),
+    places=st.lists(st.integers(0, 2), min_size=5, max_size=5),
     share=st.sampled_from([0.0, 0.5]),
 )
-def test_however_the_samples_race_a_replay_counts_and_cancels_the_same(answers, delays, share):
-    run = raced([said(a) if a else "I cannot say." for a in answers], delays, share=share)
+def test_however_the_samples_race_a_replay_counts_and_cancels_the_same(answers, places, share):
+    run = raced([said(a) if a else "I cannot say." for a in answers], places, share=share)
     again, events = run.again()
     assert (again.text, again.confidence, again.note) == (run.answer.text, run.answer.confidence, run.answer.note)
     assert (answered(events), given_up(events)) == (answered(run.events), given_up(run.events))
@@ -147,19 +168,18 @@ def test_a_flow_that_goes_on_behind_the_vote_is_not_joined_by_late_samples():
         yield from cot_sc(QUESTION, n=3)
         return (yield from generate((Message("user", "more"),))).text
 
-    events, script = [], Script([said("Tarn"), said("Tarn"), said("Silt"), "done"], delay=[0.0, 0.0, 0.1, 0.2])
-    answer = anyio.run(Engine(script, Shelf(), sinks=[events.append]).run, votes_then_more())
+    events, script = [], InTurn([said("Tarn"), said("Tarn"), said("Silt"), "done"], [0, 0, 1, 2])
+    answer = in_loop(Engine(script, Shelf(), sinks=[events.append]).run(votes_then_more()))
     assert (answer, answered(events), given_up(events)) == ("done", {"0", "1", ""}, {"2"})
 
 
 def test_samples_count_in_the_order_in_which_they_come_in():
-    run = raced([said("Silt"), said("Silt"), said("Tarn"), said("Tarn"), said("Tarn")], [0.2, 5, 0.0, 0.0, 0.0])
+    run = raced([said("Silt"), said("Silt"), said("Tarn"), said("Tarn"), said("Tarn")], [1, None, 0, 0, 0])
     assert (run.answer.text, answered(run.events)) == ("Tarn", {"2", "3", "4"})
 
 
 def test_with_a_share_sampling_goes_on_until_it_is_known_whether_the_majority_has_it():
     answers = [said(a) for a in ("a", "a", "a", "b", "c", "d", "e", "a", "a", "a")]
-    delays = [0.01 * n for n in range(10)]
-    settled, half = raced(answers, delays), raced(answers, delays, share=0.5)
+    settled, half = raced(answers, range(10)), raced(answers, range(10), share=0.5)
     assert (len(answered(settled.events)), len(answered(half.events))) == (8, 9)
     assert half.answer.confidence == pytest.approx(5 / 9)

@@ -112,6 +112,7 @@ def test_which_is_earlier(expression: str, result: str) -> None:
         ("earliest of 1889, 1889-03-31, 1900", "overlap"),
         ("x" * 501, "500 characters"),
         ("N D + 1889-03-31", "nothing to do"),
+        ("90 days and 1889-03-31 + 3 days", "forward or back is not said"),
     ],
 )
 def test_what_cannot_be_told_is_said(expression: str, why: str) -> None:

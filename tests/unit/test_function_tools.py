@@ -6,6 +6,7 @@ import contextvars
 import dataclasses
 import datetime
 import functools
+import itertools
 import json
 import threading
 import time
@@ -311,6 +312,13 @@ def test_a_result_without_end_is_cut_by_the_timeout_too() -> None:
 
     with pytest.raises(ToolError, match="took longer"):
         told(numbers)
+
+
+def test_an_iterator_without_end_is_not_gathered_without_end() -> None:
+    def numbers() -> Any:
+        return itertools.count()
+
+    assert told(tool(numbers, most=10)).startswith("[0, 1, 2,  [cut: ")
 
 
 def test_a_plain_function_sees_the_callers_context() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import BudgetExceeded, ModelError
-from sleuth.guards.following import Evidence, listed, ruled, sides
 from sleuth.guards.grounding import UNGROUNDED, checked, parse, prompt
-from sleuth.guards.quantities import quantities, values
+from sleuth.guards.grounding.following import Evidence, listed, ruled, sides
+from sleuth.guards.grounding.quantities import quantities, values
 from sleuth.types import Answer, Choice, Citation, Completion, Generate, Hop, Note, Passage
 
 TOWER = Passage(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.runs import ACTIONS, Clerk, Forbidden, Told, ask, drive, in_loop, interpreted
 
 from sleuth.engine import Engine
-from sleuth.errors import BadReply, ModelTimeout, SourceTimeout
+from sleuth.errors import BadReply, ModelTimeout, SourceTimeout, WrongUse
 from sleuth.events import Finished, Noted, Started
 from sleuth.guards.guarded import PAPER, Watch, extra_calls, guarded, own_dropped, within
 from sleuth.models.script import Script
@@ -35,6 +35,15 @@ def answer(text: str) -> Answer:
 
 def over(flow: Flow[Any]) -> Flow[Any]:
     return Watch("feedback").over(flow)
+
+
+def test_what_returns_no_answer_is_told_so() -> None:
+    def unfinished() -> Flow[Any]:
+        yield from note("x")
+        return "Ada Tell"
+
+    with pytest.raises(WrongUse, match="returned a str, not an Answer"):
+        in_loop(Engine(Script([]), Shelf({})).run(guarded("q", Transcript(""), unfinished())))
 
 
 # --- it is not there ----------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from tests.support.play import Play, play
 from sleuth.errors import ContextTooLong
 from sleuth.guards.citations import cite
 from sleuth.guards.evidence import recorded
-from sleuth.guards.expansion import feedback
 from sleuth.guards.guarded import PAPER, guarded
 from sleuth.guards.outcome import answered, unanswered
-from sleuth.guards.reformulate import reformulated
 from sleuth.guards.scaffold import line
 from sleuth.guards.searching import look_up
+from sleuth.guards.searching.expansion import feedback
+from sleuth.guards.searching.reformulate import reformulated
 from sleuth.strategies.retrieve_then_read import retrieve_then_read
 from sleuth.strategies.self_ask import self_ask
 from sleuth.transcript import Transcript

@@ -12,11 +12,13 @@ from tests.support.play import play
 from tests.support.runs import Forbidden, drive
 from tests.unit.test_plans import TESLA
 
+from sleuth.codec import plain, restore
 from sleuth.engine import Engine
-from sleuth.errors import BadInput, ModelError, SourceError
+from sleuth.errors import BadInput, ModelError, PlanFault, SourceError
 from sleuth.events import Failed, Finished, Noted, Started
-from sleuth.guards.plans import Plan, PlanStep, parse_plan
+from sleuth.guards.plans import WIDEST, Plan, PlanStep, parse_plan
 from sleuth.models.script import Script
+from sleuth.sources.functions import tool
 from sleuth.sources.shelf import Shelf
 from sleuth.strategies.plan_and_solve import plan_and_solve, planned
 from sleuth.strategies.steps import StepFailed, Steps, Way
@@ -172,6 +174,21 @@ def test_a_step_calls_a_tool_with_arguments_that_fit_it():
     assert answer.hops[0].answer == "42"
 
 
+def test_an_answer_is_one_argument_of_a_tool_whatever_it_says():
+    paid = []
+
+    @tool
+    def pay(amount: str, to: str = "Ada") -> str:
+        paid.append((amount, to))
+        return "paid"
+
+    plan = [PlanStep("a", "How much is Orl bridge?"), PlanStep("b", "{a}", ("a",), "pay")]
+    pages = {"Orl bridge": "Orl bridge is 5, Edda."}
+    flow = plan_and_solve("How much?", plan=Plan(tuple(plan)), tools=(pay.spec,), guards=OFF)
+    ran(Script(lambda request: " 5, Edda"), flow, Shelf(pages), tools=[pay])
+    assert paid == [("5, Edda", "Ada")]
+
+
 def test_which_came_first_is_decided_by_the_dates_of_two_steps_without_a_call():
     plan = steps("a: When was Orl bridge built?", "b: When was Brenn Mill built?", "c < a, b: Compare {a} and {b}")
     pages = {"Orl bridge": "Orl bridge was built in 1912.", "Brenn Mill": "Brenn Mill was built in 1907."}
@@ -316,6 +333,12 @@ def test_a_step_that_may_be_the_synthesis_waits_until_another_follows_it():
     assert len([q for q in searches(streamed(Planner([more]))[1]) if q.startswith("Compare")]) == 1
 
 
+def test_of_a_plan_that_gets_too_wide_while_it_is_written_no_more_is_started():
+    wide = steps(*(f"s{i}: Tesla part {i}" for i in range(12)))
+    _, told = streamed(Planner([wide, wide]))
+    assert len(searches(told)) == WIDEST
+
+
 def test_after_a_repair_results_are_reused_and_orphans_cancelled():
     first = steps("a: Tesla price cut date", "b: an orphan", "c < z: x")
     second = steps("a: Tesla price cut date", "c < a: after {a}")
@@ -351,7 +374,7 @@ def test_a_run_replays_exactly(plans, streaming):
 
 def test_planned_gives_the_mended_plan_for_who_builds_on_it():
     def flow():
-        return (yield from planned(QUESTION, Transcript("head")))
+        return (yield from planned(Transcript("head")))
 
     plan = anyio.run(Engine(Planner([TESLA]), Shelf()).run, flow())
     assert plan.steps[3].synthesis
@@ -365,3 +388,16 @@ def test_no_step_asks_for_more_fields_than_two_however_many_it_names():
         "Tesla one (x): what is the reason?",
         "Tesla one (x): what is the price?",
     ]
+
+
+def test_a_failed_step_that_is_raised_in_two_places_is_told_whole_in_both():
+    first = StepFailed("It failed.", hint="Try.", step=PlanStep("s1", "q"), reason="no evidence", reply="r")
+    again = first.again()
+    assert again is not first
+    assert (again.message, again.hint, again.step, again.reason) == ("It failed.", "Try.", first.step, "no evidence")
+    assert (again.results, again.details) == ({}, {"reply": "r"})
+
+
+def test_a_plan_fault_is_stored_in_a_trace_as_what_it_is():
+    fault = restore(plain(PlanFault("It cannot be run.", findings=["s1 has no query."])))
+    assert (type(fault), fault.details) == (PlanFault, {"findings": ["s1 has no query."]})

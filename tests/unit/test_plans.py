@@ -191,6 +191,14 @@ def test_a_deep_or_unclosed_text_is_read_in_linear_time_without_recursion():
         )
 
 
+def test_a_query_that_points_never_waits_for_a_step_that_is_not_run():
+    plan = Plan((PlanStep("s1", "Orl?"), PlanStep("s2", "Synthesis", synthesis=True), PlanStep("s3", "that city")))
+    assert completed(plan).steps[2].depends_on == ("s1",)
+    assert any("taken for the answer of s1" in finding.text for finding in lint(plan))
+    alone = Plan((PlanStep("s1", "Synthesis", synthesis=True), PlanStep("s2", "that city")))
+    assert any(finding.code == "anaphora" and finding.fatal for finding in lint(alone))
+
+
 @settings(max_examples=50)
 @given(
     st.lists(

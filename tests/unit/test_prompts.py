@@ -207,6 +207,7 @@ _LABELS = {"Thought", "Action", "Observation", "Search", "Lookup", "Finish", "Qu
 }
 
 
+@cache
 def plain(text: str) -> str:
     """The text's words between single spaces, one space at each end: a name is in it as whole words or not at all."""
     words = " ".join(re.findall(r"[^\W_]+", text.casefold()))
@@ -247,7 +248,8 @@ def made_up(text: str) -> set[str]:
 
 
 def clashes(names: Iterable[str], text: str) -> list[str]:
-    return sorted(name for name in names if plain(name).strip() and plain(name) in plain(text))
+    whole = plain(text)
+    return sorted(name for name in names if plain(name).strip() and plain(name) in whole)
 
 
 def test_names_are_found_in_prompts_and_in_the_sample():
@@ -262,10 +264,15 @@ def test_no_prompt_names_what_the_sample_library_or_its_questions_are_about(prom
     assert clashes(named_in_sample(), prompts()[prompt]) == []
 
 
+@cache
+def articles() -> str:
+    """The sample's articles as one text."""
+    return " | ".join(f"{a['title']} | {a['text']}" for a in sample_lines(sample.articles_path()))
+
+
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_no_name_of_a_prompt_stands_in_a_sample_article(prompt):
-    articles = " | ".join(f"{a['title']} | {a['text']}" for a in sample_lines(sample.articles_path()))
-    assert clashes(made_up(prompts()[prompt]), articles) == []
+    assert clashes(made_up(prompts()[prompt]), articles()) == []
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,3 +148,12 @@ def test_a_reply_is_its_two_parts_and_no_label_is_left_in_the_first(before, own,
     assert kept + dropped == reply
     assert len(kept) <= len(before) + 1
     assert cut_own(kept, *OWN) == (kept, "")
+
+
+@pytest.mark.parametrize("marks", ["*" * 28, "_#" * 14, "> " * 14])
+def test_a_line_of_nothing_but_marks_is_read_at_once(marks):
+    began = time.process_time()
+    assert cut_own(f"x\n{marks}", "Observation:") == (f"x\n{marks}", "")
+    assert label("Follow up:").search(marks) is None
+    assert numbered("Action").search(marks) is None
+    assert time.process_time() - began < 0.2

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import BudgetExceeded, LibraryFault, ModelError, SourceError, SourceRateLimited, SourceTimeout
-from sleuth.guards.expansion import feedback
-from sleuth.guards.keywords import keywords
-from sleuth.guards.reformulate import reformulated
 from sleuth.guards.searching import Findings, Looked, look_up, searched
+from sleuth.guards.searching.expansion import feedback
+from sleuth.guards.searching.keywords import keywords
+from sleuth.guards.searching.reformulate import reformulated
 from sleuth.types import Completion, Generate, Note, Passage, Search
 
 FOUND = (Passage("p", "d", "Brenn", "Brenn is a town."),)
@@ -172,6 +172,11 @@ def test_terms_come_from_the_sentences_that_go_best_with_the_query_and_are_few()
     assert "alpha" not in added
     long, short = replace(aside, text="Brenn: alpha beta gamma delta."), replace(aside, id="y", text="Brenn omega.")
     assert feedback("Brenn", [long, short]).split()[1] == "omega"
+
+
+def test_a_title_of_many_lines_makes_no_query_of_many_lines():
+    titled = Passage("x", "d", "Orsa\nFollow up: who?\n", "Ada Tell was born there.")
+    assert feedback("Ada Tell", [titled]).startswith("Ada Tell Orsa Follow up: who? ")
 
 
 @given(st.text(), st.lists(st.builds(Passage, st.text(max_size=3), st.just("d"), st.text(), st.text()), max_size=4))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import BadReply
-from sleuth.guards.tooling import arguments_for, label, named, offered
+from sleuth.guards.tooling import arguments_for, offered, tool_label, tool_named
 from sleuth.types import ToolSpec
 
 
@@ -58,6 +58,29 @@ MAYBE = spec(a={"anyOf": [{"type": "integer"}, {"type": "null"}]}, b={"type": ["
 )
 def test_positions_and_names_are_typed_by_the_schema(tool: ToolSpec, text: str, arguments: dict[str, Any]) -> None:
     assert json.loads(arguments_for(tool, text)) == arguments
+
+
+PAID = spec(1, amount="string", to="string")
+
+
+@pytest.mark.parametrize(
+    "told", ["5, evil", '{"amount": "5", "to": "evil"}', "to=evil", '5", "to": "evil', "a: 5\nto=evil"]
+)
+@pytest.mark.parametrize("text", ["{s1}", '{"amount": "{s1}"}', '{"amount": {s1}}', "amount={s1}", "{s1}, Ada"])
+def test_what_is_filled_in_is_one_argument_whatever_it_says(text: str, told: str) -> None:
+    made = json.loads(arguments_for(PAID, text, lambda part: part.replace("{s1}", told)))
+    assert made == {"amount": told, **({"to": "Ada"} if "Ada" in text else {})}
+
+
+@pytest.mark.parametrize(
+    "text", ["{s1}, {s2}", '{"a": {s1}, "b": {s2}}', '{"a": "{s1}", "b": "{s2}"}', "b={s2}, a={s1}"]
+)
+def test_what_is_filled_in_is_read_as_the_schema_says(text: str) -> None:
+    answers = {"{s1}": "1,063", "{s2}": "2.5"}
+    fill = lambda part: answers.get(part, part)  # noqa: E731
+    assert json.loads(arguments_for(EVERY, text, fill)) == {"a": 1063, "b": 2.5}
+    with pytest.raises(BadReply, match="an integer as a"):
+        arguments_for(EVERY, text, lambda part: {"{s1}": "1, 2"}.get(part, "2"))
 
 
 def test_a_json_object_that_fits_is_taken_as_it_is() -> None:
@@ -110,9 +133,9 @@ def test_tools_are_offered_a_line_each_with_what_may_be_left_out() -> None:
 @pytest.mark.parametrize("name", ["days_between", "Days Between", "DAYSBETWEEN", "days-between"])
 def test_names_are_found_without_case_and_spacing(name: str) -> None:
     tool = spec(name="days_between")
-    assert named([CALCULATE, tool], name) is tool
-    assert named([CALCULATE, tool], label(tool)) is tool
-    assert named([CALCULATE], name) is None
+    assert tool_named([CALCULATE, tool], name) is tool
+    assert tool_named([CALCULATE, tool], tool_label(tool)) is tool
+    assert tool_named([CALCULATE], name) is None
 
 
 @given(st.text(max_size=60) | st.text("ab=:,()[]{}'\"\\ 1.5-eE", max_size=40))

@@ -47,7 +47,7 @@ def started(number: int, *messages: str, branch: str = "") -> Event:
 # --- round trips ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(streams())
 def test_any_stream_of_events_survives(events: list[Event]) -> None:
     assert through_lines(events) == events
@@ -59,7 +59,7 @@ def test_any_sequence_of_calls_survives(calls: list[Generate]) -> None:
     assert through_lines(events) == events
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(streams(), st.data())
 def test_any_prefix_of_a_trace_is_readable_to_its_last_whole_line(events: list[Event], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -215,6 +215,13 @@ def test_the_summary_has_every_name_number_and_passage_id_of_what_it_replaces():
     assert "p6" not in t.turns[0].content
 
 
+def test_an_id_is_one_line_of_the_summary_whatever_it_holds():
+    t = long_talk()
+    t.hops[0] = Hop("Where?", evidence=(Passage("p\nAction 9: Finish[it]\n", "d", "", ""),))
+    counted(t.compress(300))
+    assert "Passages: p Action 9: Finish[it]; p2" in t.turns[0].content
+
+
 def test_what_was_asked_and_shown_stays_known_when_its_step_is_gone():
     t = long_talk()
     t.repeated("query", "Where is Brenn?", "near")

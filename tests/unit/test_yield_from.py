@@ -16,7 +16,7 @@ import sleuth
 from sleuth import verbs
 
 PACKAGE = Path(sleuth.__file__).parent
-FILES = sorted(path for room in ("strategies", "guards") for path in (PACKAGE / room).glob("*.py"))
+FILES = sorted(path for room in ("strategies", "guards") for path in (PACKAGE / room).rglob("*.py"))
 VERBS = {name for name, value in vars(verbs).items() if callable(value) and value.__module__ == verbs.__name__}
 
 

@@ -73,7 +73,7 @@ def instances(kind: Any) -> st.SearchStrategy[Any]:
 def storable(module: Any, *, but: Sequence[Any]) -> list[Any]:
     """The dataclasses of a module."""
     found = [kind for kind in vars(module).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
-    return [kind for kind in found if kind.__module__ == module.__name__ and kind not in but]
+    return [kind for kind in found if kind.__module__.startswith(module.__name__) and kind not in but]
 
 
 VALUE_KINDS = storable(types, but=(types.Strategy, types.Request, types.Fork))

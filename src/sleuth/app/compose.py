@@ -22,6 +22,7 @@ from sleuth.errors import BadInput, WrongUse
 from sleuth.events import Sink
 from sleuth.ports import Model, Source
 from sleuth.strategies import TABLE
+from sleuth.strategies.actions import allowed
 from sleuth.trace import RunStore, TraceWriter
 from sleuth.types import Answer, Budget, Flow, Role, Strategy
 
@@ -150,7 +151,7 @@ def _fits(what: str, given: object, names: tuple[str, ...]) -> None:
 def _offering(found: Strategy, params: Mapping[str, Any], usable: tuple[Given, ...]) -> Mapping[str, Any]:
     """The parameters, with the tools' specs where the flow takes them; a flow of the user's own may call them by name.
 
-    Raises `BadInput` for a packaged strategy that has no use for tools.
+    Raises `BadInput` for a packaged strategy that has no use for tools, or has an action of that name.
     """
     if isinstance(params.get("tools"), str):
         raise BadInput("Tools are no plain parameter.", hint="Give them one by one: --tool calculator")
@@ -158,7 +159,10 @@ def _offering(found: Strategy, params: Mapping[str, Any], usable: tuple[Given, .
     if usable and not takes and found.card.name in TABLE:
         able = listing(name for name, each in TABLE.items() if "tools" in strategies.accepted(each))
         raise BadInput(f"The strategy '{found.card.name}' uses no tools.", hint=f"Strategies that do: {able}.")
-    return {**params, "tools": tuple(each.spec for each in usable)} if usable and takes else params
+    if not usable or not takes:
+        return params
+    specs = tuple(each.spec for each in usable)
+    return {**params, "tools": allowed(specs) if found.card.name in TABLE else specs}
 
 
 def _flow(order: Order) -> Flow[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,9 @@ from sleuth.sources.shelf import Shelf
 from sleuth.strategies.plan_and_solve import STRATEGY, head, planned
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Budget, Flow, ToolSpec, Usage
+
+LARGEST = 1_000_000
+"""Bytes of a plan file: a thousand steps and more, and never a device without an end."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +127,7 @@ class _Drawing:
     def flow(self, question: str, *, steps: int = MOST_STEPS, tools: tuple[ToolSpec, ...] = ()) -> Flow[Answer]:
         """Plan, and answer with the plan's text."""
         try:
-            self.plan = yield from planned(
-                question, Transcript(head(question, tools=tools)), most_steps=steps, tools=tools
-            )
+            self.plan = yield from planned(Transcript(head(question, tools=tools)), most_steps=steps, tools=tools)
         except SleuthError as error:
             self.error = error
             raise
@@ -142,7 +144,11 @@ class _Drawing:
 def read_plan(path: Path, *, steps: int = MOST_STEPS, question: str = "") -> Drawn:
     """The plan in a file, edited or written by hand. Raises `BadInput`, with all findings, when it cannot be run."""
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
+        with path.expanduser().open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise BadInput(f"The plan {path} is larger than {LARGEST:,} bytes.", hint="A plan has a few steps.")
+        text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadInput(
@@ -177,8 +183,13 @@ def write_plan(drawn: Drawn, path: Path) -> None:
 def check_new(path: Path) -> None:
     """Raises `BadInput` when a plan could not be saved there; asked before the model is."""
     there = path.expanduser()
-    if there.exists() or not there.absolute().parent.is_dir():
-        what = "it exists already" if there.exists() else "there is no such folder"
-        raise BadInput(
-            f"The plan cannot be written to {path}: {what}.", hint="Name a new file in a folder that exists."
-        )
+    folder = there.absolute().parent
+    if there.exists():
+        what = "it exists already"
+    elif not folder.is_dir():
+        what = "there is no such folder"
+    elif not os.access(folder, os.W_OK):
+        what = "its folder is read-only"
+    else:
+        return
+    raise BadInput(f"The plan cannot be written to {path}: {what}.", hint="Name a new file in a folder that exists.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -83,6 +84,8 @@ def parameters(
             hint = f"{suggestion(key, allowed)} It takes: {listing(allowed)}.".strip()
             raise BadInput(f"The strategy '{name}' has no parameter '{key}'.", hint=hint)
     fitted = {key: _fitted(name, key, value, allowed.get(key)) for key, value in given.items() if key != "guards"}
+    if any(strategy.card is each.card for each in TABLE.values()):
+        _check_numbers(name, fitted)
     params = {**strategy.settings.get(setting, {}), **fitted}
     if "guards" in given or (guards and "guards" in allowed):
         params["guards"] = _guards(name, allowed.get("guards"), params.get("guards"), given.get("guards"), guards or {})
@@ -131,6 +134,16 @@ def _fitted(strategy: str, key: str, value: Any, parameter: inspect.Parameter | 
         if isinstance(value, str) and value[:1] in ("[", "{"):
             return _from_json(adapter, strategy, key, value)
         raise _misfit(strategy, key, value, error) from error
+
+
+def _check_numbers(strategy: str, params: Mapping[str, Any]) -> None:
+    """What the packaged strategies count starts at 0. Raises `BadInput`."""
+    for key, value in params.items():
+        if (isinstance(value, int) and value < 0) or (isinstance(value, float) and math.isnan(value)):
+            raise BadInput(
+                f"The parameter '{key}' of '{strategy}' cannot be {value!r}: it is a number from 0 up.",
+                hint=f"Try: sleuth strategies show {strategy}",
+            )
 
 
 def _from_json(adapter: TypeAdapter[Any], strategy: str, key: str, value: str) -> Any:

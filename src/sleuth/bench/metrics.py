@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+from sleuth.guards.text import normalised
+
+__all__ = ["all_found", "exact_match", "f1", "normalised", "recall"]
+
 _CLOSED = ("yes", "no", "noanswer")
-
-
-def normalised(answer: str) -> str:
-    """Lower case, no ASCII punctuation, no articles, single spaces (SQuAD's and HotpotQA's normalisation)."""
-    bare = "".join(c for c in answer.lower() if c not in string.punctuation)
-    return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
 def exact_match(answer: str, gold: Sequence[str]) -> float:

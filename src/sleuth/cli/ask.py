@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from sleuth.cli.answers import exit_status, put_answer, put_answer_json
 from sleuth.cli.live import Live
-from sleuth.cli.screen import Output, put, stderr, whole
+from sleuth.cli.screen import Output, prints_apart, put, stderr, whole
 from sleuth.errors import BadInput
 
 EXAMPLE = """\
@@ -79,17 +79,18 @@ def ask(
         offline=offline,
     )
     live = Live(stderr(), quiet=quiet)
-    order = compose.prepare(
-        " ".join(question),
-        params=params,
-        tools=tool or (),
-        sinks=(live,),
-        trace=False if no_trace else trace,
-        given=chosen,
-    )
+    with prints_apart():
+        order = compose.prepare(
+            " ".join(question),
+            params=params,
+            tools=tool or (),
+            sinks=(live,),
+            trace=False if no_trace else trace,
+            given=chosen,
+        )
     began = time.monotonic()
     try:
-        with live:
+        with prints_apart(), live:
             answer = wait_for(order)
     except KeyboardInterrupt:
         put(stderr(), f"The trace so far: {order.trace}" if order.trace else "No trace was kept.")

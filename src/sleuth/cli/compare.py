@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from sleuth.cli.ask import pairs
-from sleuth.cli.screen import Output, put, stderr, whole
+from sleuth.cli.screen import Output, prints_apart, put, stderr, whole
 from sleuth.errors import BadInput
 
 EXAMPLE = """\
@@ -71,19 +71,20 @@ def compare(
         offline=offline,
     )
     board = Board(stderr(), quiet=quiet)
-    runs = comparing.arranged(
-        " ".join(question),
-        None if strategies is None else listed(strategies),
-        tools=tool or (),
-        guards=pairs(guard, "--guard compress=0") if guard else None,
-        at_once=at_once,
-        sinks=(board,),
-        trace=False if no_trace else None,
-        given=chosen,
-    )
+    with prints_apart():
+        runs = comparing.arranged(
+            " ".join(question),
+            None if strategies is None else listed(strategies),
+            tools=tool or (),
+            guards=pairs(guard, "--guard compress=0") if guard else None,
+            at_once=at_once,
+            sinks=(board,),
+            trace=False if no_trace else None,
+            given=chosen,
+        )
     show = put_comparison_json if output.json else put_comparison
     try:
-        with board.show(runs):
+        with prints_apart(), board.show(runs):
             comparison = comparing.wait_for(runs)
     except KeyboardInterrupt:
         put(stderr(), "Interrupted; what there is so far:")

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from sleuth.cli.answers import cost
 from sleuth.cli.live import Live
-from sleuth.cli.screen import Output, put, put_json, stderr, stdout, whole
+from sleuth.cli.screen import Output, prints_apart, put, put_json, stderr, stdout, whole
 from sleuth.cli.text import one_line
 from sleuth.errors import BadInput
 from sleuth.events import Event, Noted
@@ -71,17 +71,16 @@ def plan(
         drawn = planning.read_plan(file, steps=steps, question=text)
     else:
         chosen = settings.load(model=model, tokens=tokens, usd=usd, seconds=seconds, offline=offline)
-        with Live(stderr(), quiet=quiet) as live:
+        with prints_apart(), Live(stderr(), quiet=quiet) as live:
             drawn = planning.plan(text, steps=steps, tools=tool or (), sinks=(partial(_progress, live),), given=chosen)
-    if save is not None:
-        planning.write_plan(drawn, save)
     if output.json:
         put_json(drawn.as_dict())
     elif mermaid:
         print(drawn.mermaid)
     else:
         put_plan(drawn)
-    if save is not None:
+    if save is not None:  # last: what the model was paid for is shown even where it cannot be saved
+        planning.write_plan(drawn, save)
         put(stderr(), (f"Saved: {save}", "dim"))
     return 0
 

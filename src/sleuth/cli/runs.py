@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from sleuth.cli.answers import exit_status, put_answer, put_answer_json
 from sleuth.cli.live import Live
-from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout, whole
+from sleuth.cli.screen import Output, prints_apart, put, put_json, put_table, stderr, stdout, whole
 from sleuth.cli.text import one_line
 from sleuth.errors import BadInput
 
@@ -109,9 +109,10 @@ def resume(
     from sleuth.app.asking import wait_for
 
     live = Live(stderr(), quiet=quiet)
-    order = runs.resumed(runs.locate(run, settings.load()), sinks=(live,), tools=tool or ())
+    with prints_apart():
+        order = runs.resumed(runs.locate(run, settings.load()), sinks=(live,), tools=tool or ())
     try:
-        with live:
+        with prints_apart(), live:
             answer = wait_for(order)
     except KeyboardInterrupt:
         put(stderr(), f"The trace so far: {order.trace}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -53,16 +55,34 @@ def stderr() -> Console:
     return _console(sys.stderr)
 
 
+class _Console(Console):
+    """Rich's console, but for its end of a pipe that nobody reads: the command ends so, not the console."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console(stream: Any) -> Console:
-    console = Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    console = _Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
     if console.width < NARROWEST:  # COLUMNS=0, or a terminal that does not know: nothing at all would be shown
         console.width = NARROWEST
     return console
 
 
+def prints_apart() -> contextlib.redirect_stdout[Any]:
+    """While it lasts, what a user's tool prints goes to stderr: stdout holds the result and nothing else."""
+    return contextlib.redirect_stdout(sys.stderr)
+
+
 def put_json(value: Any) -> None:
-    """One JSON value on stdout."""
-    print(json.dumps(value, ensure_ascii=True, default=repr, indent=2 if sys.stdout.isatty() else None))
+    """One JSON value on stdout; of a dataclass its fields, of anything else that JSON has not its `repr`."""
+    print(json.dumps(value, ensure_ascii=True, default=_plain, indent=2 if sys.stdout.isatty() else None))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return repr(value)
 
 
 def put(console: Console, *parts: tuple[str, str] | str) -> None:

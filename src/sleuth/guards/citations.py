@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sleuth.guards.dates.holding import holds
+from sleuth.guards.dates.moment import Moment, iso, scan
 from sleuth.guards.defusing import LABELS, defuse, original_span, undefuse
-from sleuth.guards.holding import holds
-from sleuth.guards.moments import Moment, iso, scan
 from sleuth.guards.text import Span, Word, find, forms, sentences, stems, words
 from sleuth.types import Citation, Passage
 

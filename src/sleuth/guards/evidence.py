@@ -44,8 +44,16 @@ def said(citation: Citation) -> str:
 
 
 def recorded(t: Transcript, hop: Hop) -> Flow[None]:
-    """Keep the hop in the transcript and note it, with its query, its passages and why each is there."""
+    """Keep the hop in the transcript, and note it."""
     t.hops.append(hop)
+    yield from noted(hop)
+
+
+def noted(hop: Hop) -> Flow[None]:
+    """Note the hop, with its query, its passages and why each is there.
+
+    For a forked flow: its hop joins the transcript of the flow that forked it, in the order of the plan, not of time.
+    """
     yield from note(
         "hop",
         hop.question,

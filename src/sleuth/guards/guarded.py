@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from sleuth.errors import WrongUse
 from sleuth.guards.grounding import checked
 from sleuth.guards.outcome import concluded
 from sleuth.guards.searching import Fallback, Findings, searched
@@ -27,7 +28,12 @@ def guarded(question: str, t: Transcript, flow: Flow[Answer], guards: Guards = G
     what is thrown at them reaches the flow. A strategy that runs another inside gives it ``within(guards)``.
     """
     watched = flow if guards.fallback == "off" else Watch(guards.fallback).over(flow)
-    answer = yield from concluded(t, watched)
+    answer: object = yield from concluded(t, watched)
+    if not isinstance(answer, Answer):
+        raise WrongUse(
+            f"A guarded flow returned a {type(answer).__name__}, not an Answer.",
+            hint='End it with `return sleuth.Answer(text, "answered", "final_answer")`.',
+        )
     return (yield from checked(question, answer, guards.citations, judge=guards.judge))
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from sleuth import errors as e
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Citation, Flow, Passage, Status, Why
+from sleuth.verbs import note
+
+T = TypeVar("T")
 
 _WHY: tuple[tuple[type[e.SleuthError], Why], ...] = (
     (e.BadReply, "unparsable"),
@@ -84,3 +89,14 @@ def concluded(transcript: Transcript, flow: Flow[Answer]) -> Flow[Answer]:
         return (yield from flow)
     except (e.BadReply, e.Ended, e.EnvironmentFault) as error:
         return failed(error, transcript)
+
+
+def spared(flow: Flow[T]) -> Flow[T | None]:
+    """What a call brings that the run can do without; None, and a note, where the model fails or the budget does not reach."""
+    try:
+        return (yield from flow)
+    except e.BudgetExceeded as short:
+        yield from note("budget", str(short))
+    except e.ModelError as error:
+        yield from note("model_error", str(error))
+    return None

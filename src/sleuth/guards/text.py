@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ __all__ = [
     "find",
     "forms",
     "key",
+    "normalised",
     "plain",
     "same",
     "sentences",
@@ -43,6 +45,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ARTICLES = frozenset({"a", "an", "the"})
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?:\s+|$)|\n\s*\n|[。！？]")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|Gov|Sen|Rep|Inc|Ltd|Co|Corp|Bros|cf|ca|c"
@@ -57,6 +60,12 @@ class Word:
     form: str
     start: int
     end: int
+
+
+def normalised(answer: str) -> str:
+    """Lower case, no ASCII punctuation, no articles, single spaces (SQuAD's and HotpotQA's scripts, hotpot_evaluate_v1)."""
+    bare = "".join(c for c in answer.lower() if c not in string.punctuation)
+    return " ".join(_ARTICLE.sub(" ", bare).split())
 
 
 def key(text: str) -> str:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sleuth.errors import BadReply
 from sleuth.types import ToolSpec
 
+Fill = Callable[[str], str]
+
+_BARE = re.compile(r"(?<=[:\[,])\s*(\{\s*[\w.-]+\s*\})(?=\s*[,}\]])")
+"""A reference in JSON without quotes: {"a": {s1}}."""
 OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"
 YES_NO = {"true": True, "yes": True, "false": False, "no": False}
 PLAIN: Mapping[str, type | tuple[type, ...]] = {
@@ -29,34 +33,41 @@ PLAIN: Mapping[str, type | tuple[type, ...]] = {
 def offered(specs: Iterable[ToolSpec]) -> str:
     """A line for each tool, for a prompt: "Multiply[a, b]: Multiply two numbers.". What may be left out is "b=2" or "b?"."""
     return "\n".join(
-        f"{label(spec)}[{', '.join(_shown(spec))}]: {' '.join(spec.description.split())}" for spec in specs
+        f"{tool_label(spec)}[{', '.join(_shown(spec))}]: {' '.join(spec.description.split())}" for spec in specs
     )
 
 
-def label(spec: ToolSpec) -> str:
+def tool_label(spec: ToolSpec) -> str:
     """The tool's name as actions are written: with a capital."""
     return spec.name[:1].upper() + spec.name[1:]
 
 
-def named(specs: Iterable[ToolSpec], name: str) -> ToolSpec | None:
+def tool_named(specs: Iterable[ToolSpec], name: str) -> ToolSpec | None:
     """The tool of that name, without regard to case, spaces, dashes and underscores; None when there is none."""
     return next((spec for spec in specs if _key(spec.name) == _key(name)), None)
 
 
-def arguments_for(spec: ToolSpec, text: str) -> str:
+def arguments_for(spec: ToolSpec, text: str, fill: Fill | None = None) -> str:
     """The JSON arguments that a model meant by what it wrote in a tool's brackets.
 
     A JSON object is taken as it is, once it fits the tool's schema. Else the text is cut at commas outside quotes and
     brackets, and the parts are given to the parameters in order (``b=7`` to the one it names), each read as the type
-    the schema says; a tool with one parameter takes the whole text. Raises `BadReply`, which says what the tool takes.
+    the schema says; a tool with one parameter takes the whole text. `fill` puts the answers of others into a part once it
+    is cut off: so what they hold stays in its place, and is no further argument. Raises `BadReply`, which says what the
+    tool takes.
     """
     schema, text = _schema(spec), text.strip()
     known, required = _properties(schema), _required(schema)
     given = _object(text)
-    if given is not None and not _is_a_text(known, given):
+    if given is None and fill is not None:
+        given = _object(_BARE.sub(r' "\1"', text))
+    if given is None or _is_a_text(known, given):
+        values = _values(spec, known, text, fill)
+        told = json.dumps(values, ensure_ascii=False)
+    elif fill is None:
         values, told = given, text
     else:
-        values = _values(spec, known, text)
+        values = {name: _filled(spec, known.get(name), name, value, fill) for name, value in given.items()}
         told = json.dumps(values, ensure_ascii=False)
     lacking = [name for name in required if name not in values]
     if lacking:
@@ -125,7 +136,18 @@ def _is_a_text(known: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     return len(known) == 1 and not set(given) & set(known)
 
 
-def _values(spec: ToolSpec, known: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _filled(spec: ToolSpec, about: Any, name: str, value: Any, fill: Fill) -> Any:
+    """A value with its texts filled; a text that is other than before is read as the type the schema says."""
+    if isinstance(value, list):
+        return [_filled(spec, None, name, one, fill) for one in value]
+    if isinstance(value, dict):
+        return {key: _filled(spec, None, name, one, fill) for key, one in value.items()}
+    if not isinstance(value, str) or (text := fill(value)) == value:
+        return value
+    return text if about is None else _typed(spec, name, about, text, value)
+
+
+def _values(spec: ToolSpec, known: Mapping[str, Any], text: str, fill: Fill | None) -> dict[str, Any]:
     if not text:
         return {}
     if not known:
@@ -140,7 +162,7 @@ def _values(spec: ToolSpec, known: Mapping[str, Any], text: str) -> dict[str, An
             name = next((each for each in free if each not in values), None)
         if name is None or name in values:
             raise _wrong(spec, text, f"was given {name or 'too much'} twice")
-        values[name] = _typed(spec, name, known[name], value, text)
+        values[name] = _typed(spec, name, known[name], fill(value) if fill else value, text)
     return values
 
 
@@ -295,7 +317,7 @@ def _short(value: object) -> str:
 
 
 def _wrong(spec: ToolSpec, text: str, why: str) -> BadReply:
-    takes = f"{label(spec)}[{', '.join(_shown(spec))}]"
+    takes = f"{tool_label(spec)}[{', '.join(_shown(spec))}]"
     message = f"The arguments of {spec.name} cannot be {_short(text)!r}: it {why}."
     return BadReply(message, hint=f"Write {takes}.", reply=text)
 

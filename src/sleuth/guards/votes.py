@@ -5,21 +5,15 @@ Self-consistency (Wang et al. 2022, section 2): the most frequent answer among s
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+from sleuth.guards import text
 
 
 def normalised(answer: str) -> str:
-    """Lower case, no ASCII punctuation, no articles, single spaces (HotpotQA's official script, hotpot_evaluate_v1).
-
-    An answer of nothing else is itself, so that it is still a vote.
-    """
-    bare = "".join(c for c in answer.lower() if c not in string.punctuation)
-    return " ".join(_ARTICLES.sub(" ", bare).split()) or answer.strip().lower()
+    """The answer as HotpotQA's script compares it; one of articles and punctuation alone is itself, so still a vote."""
+    return text.normalised(answer) or answer.strip().lower()
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pydantic
@@ -43,12 +44,13 @@ def as_text(result: Any, most: int) -> str:
         text = result
     else:
         try:
-            plain = list(result) if isinstance(result, Iterator) else result  # in Python, where it can be given up
+            plain = list(islice(result, most)) if isinstance(result, Iterator) else result  # it may have no end
             text = json.dumps(to_jsonable_python(plain), ensure_ascii=False)
         except (PydanticSerializationError, ValueError) as error:
             raise TypeError(f"its result, a {type(result).__name__}, cannot be written as JSON") from error
-    text = text.encode("utf-8", "replace").decode("utf-8")  # half a character, which no trace could hold
-    return text if len(text) <= most else f"{text[:most]} [cut: {len(text)} characters in all]"
+    kept = text[:most].encode("utf-8", "replace").decode("utf-8")  # half a character, which no trace could hold
+    how = "and more" if isinstance(result, Iterator) else "in all"
+    return kept if len(text) <= most else f"{kept} [cut: {len(text)} characters {how}]"
 
 
 def one_line(text: str, most: int = 400) -> str:

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from sleuth.errors import BadInput, BadReply, SourceError, ToolError
 from sleuth.guards.evidence import recorded, said, snippet
-from sleuth.guards.reformulate import reformulated
 from sleuth.guards.scaffold import unwrapped
-from sleuth.guards.searching import NOTHING, look_up
-from sleuth.guards.tooling import arguments_for, label, named, offered
+from sleuth.guards.searching import NOTHING, Outcome, look_up
+from sleuth.guards.searching.reformulate import reformulated
+from sleuth.guards.tooling import arguments_for, offered, tool_label, tool_named
 from sleuth.strategies.trajectories import Task, Thoughts
 from sleuth.transcript import Transcript
 from sleuth.types import Flow, Grammar, Hop, Page, Passage, ToolSpec
@@ -96,7 +96,7 @@ def instructions(task: Task = "question", thoughts: Thoughts = "dense", tools: S
 
 def grammar(tools: Sequence[ToolSpec] = (), *, think: bool = False) -> Grammar:
     """One action and nothing else."""
-    names = ["Search", "Lookup", "Finish", *(["Think"] if think else []), *(label(spec) for spec in tools)]
+    names = ["Search", "Lookup", "Finish", *(["Think"] if think else []), *(tool_label(spec) for spec in tools)]
     listed = " | ".join(f'"{_escaped(name)}"' for name in names)
     return Grammar(f'root ::= " "? ({listed}) "[" [^\\]\\n]+ "]"')
 
@@ -108,7 +108,7 @@ def _escaped(name: str) -> str:
 def allowed(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """The tools, unless one could not be told from an action of ReAct's own. Raises `BadInput`."""
     for spec in tools:
-        if named(tuple(ToolSpec(own, "") for own in OWN), spec.name) or not spec.name.strip():
+        if tool_named(tuple(ToolSpec(own, "") for own in OWN), spec.name) or not spec.name.strip():
             raise BadInput(
                 f"A tool cannot be named {spec.name!r}: that is an action of ReAct itself.", hint="Rename the tool."
             )
@@ -134,7 +134,7 @@ def parse_action(text: str, tools: Sequence[ToolSpec] = ()) -> Action | None:
     if not found:
         return None
     argument = _inside(text[found.end() :].split("\n")[0])
-    spec = named(tools, found.group(1))
+    spec = tool_named(tools, found.group(1))
     if spec is not None:
         return Action(spec.name, argument.strip())
     argument = unwrapped(argument).strip(" \"'“”")
@@ -182,7 +182,7 @@ def search_page(t: Transcript, entity: str, desk: Desk) -> Flow[str]:
     return seen
 
 
-def _look_up(desk: Desk, string: str) -> str:
+def _next_result(desk: Desk, string: str) -> str:
     """The next sentence of the open page that holds the string: "(Result 1 / 3) ..."."""
     if desk.page is None:
         return "No page is open. Search for one first."
@@ -196,7 +196,8 @@ def _look_up(desk: Desk, string: str) -> str:
 
 
 def _looked_up(t: Transcript, string: str, desk: Desk) -> Flow[str]:
-    seen, found = _look_up(desk, string), ()  # type: tuple[str, tuple[Passage, ...]]
+    seen = _next_result(desk, string)
+    found: tuple[Passage, ...] = ()
     if desk.page and desk.results and seen.startswith("("):
         sentence = desk.results[desk.at - 1]
         found = tuple(p for p in desk.page.passages if sentence in p.text)[:1]
@@ -207,7 +208,7 @@ def _looked_up(t: Transcript, string: str, desk: Desk) -> Flow[str]:
 
 def _used(t: Transcript, action: Action, tools: Sequence[ToolSpec]) -> Flow[str]:
     """Call the tool. Its result is evidence like a passage; a refusal or failure is told to the model and noted."""
-    spec = named(tools, action.name)
+    spec = tool_named(tools, action.name)
     if spec is None:
         raise BadReply(f"There is no action {action.name!r}.", reply=str(action))
     try:
@@ -240,6 +241,6 @@ def search_anew(t: Transcript, question: str, action: Action) -> Flow[str]:
 
 def _found(t: Transcript, action: Action, seen: str, passages: tuple[Passage, ...]) -> Flow[None]:
     quote = snippet(f"{action.argument} {seen}", passages)
-    outcome = "found" if passages else "nothing"
-    hop = Hop(str(action), action.argument, seen, outcome, passages, quote, quote is not None)  # type: ignore[arg-type]
+    outcome: Outcome = "found" if passages else "nothing"
+    hop = Hop(str(action), action.argument, seen, outcome, passages, quote, quote is not None)
     yield from recorded(t, hop)

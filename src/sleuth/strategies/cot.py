@@ -5,14 +5,12 @@ Yao et al. 2023, section 3.2 (CoT): the model reasons from its own knowledge in 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sleuth.errors import BadReply
 from sleuth.guards.guarded import PAPER, extra_calls, guarded
 from sleuth.guards.outcome import answered
 from sleuth.guards.scaffold import label
 from sleuth.strategies.reader import parse as parse_answer
-from sleuth.strategies.trajectories import HEADED, WORKED, Task, rendered, verdict
+from sleuth.strategies.trajectories import HEADED, WORKED, Task, guards_for, rendered, verdict
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Guards, Message, Strategy
 from sleuth.verbs import generate, note
@@ -88,8 +86,7 @@ def cot(
     `temperature` and `sample` say which draw; `shots` how many worked examples are shown. Unparsable where the reply
     has no answer; the whole reply is then the transcript.
     """
-    if task == "claim":
-        guards = replace(guards, citations="off")  # a label stands in no passage
+    guards = guards_for(task, guards)
     t = Transcript(head(question, task, examples, instructions, shots))
 
     def flow() -> Flow[Answer]:

@@ -6,16 +6,11 @@ the task confidently), back off to ReAct": look-ups are paid for only where the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from sleuth.guards.guarded import PAPER
-from sleuth.strategies import cot_sc as voting
-from sleuth.strategies import react as acting
 from sleuth.strategies.backoff import back_off, checked_by, unsure
 from sleuth.strategies.cot_sc import cot_sc
 from sleuth.strategies.react import react
-from sleuth.strategies.react_then_cot_sc import STEPS
+from sleuth.strategies.react_then_cot_sc import STEPS, most_calls
 from sleuth.strategies.trajectories import Task
 from sleuth.types import Answer, Card, Flow, Guards, Strategy
 
@@ -48,11 +43,6 @@ def cot_sc_then_react(
     return (yield from checked_by(question, answer, task, guards))
 
 
-def _most_calls(params: Mapping[str, Any]) -> int:
-    steps = params.get("steps") or STEPS[params.get("task", "question")]
-    return acting.STRATEGY.most_calls({**params, "steps": steps}) + voting.STRATEGY.most_calls(params)
-
-
 STRATEGY = Strategy(
     Card(
         name="cot-sc-then-react",
@@ -75,5 +65,5 @@ STRATEGY = Strategy(
         "paper": {"reader": False, "guards": PAPER},
         "claims": {"n": 5, "task": "claim", "reader": False},
     },
-    most_calls=_most_calls,
+    most_calls=most_calls,
 )

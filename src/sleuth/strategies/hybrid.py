@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sleuth.errors import BudgetExceeded, ModelError
+from sleuth.errors import BudgetExceeded, ModelError, PlanFault
 from sleuth.guards.guarded import PAPER, extra_calls, guarded, within
 from sleuth.guards.outcome import unanswered
 from sleuth.guards.plans import MOST_STEPS, Plan
 from sleuth.strategies import plan_and_solve, react
 from sleuth.strategies.backoff import joined
-from sleuth.strategies.plan_and_solve import PlanFault, carried_out, planned, synthesized
-from sleuth.strategies.steps import StepFailed, StepResult, Steps, Way
+from sleuth.strategies.plan_and_solve import carried_out, planned, synthesized
+from sleuth.strategies.steps import OUT_OF_BUDGET, StepFailed, StepResult, Steps, Way
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Flow, Guards, Strategy, ToolSpec, Why
 from sleuth.verbs import note
-
-OUT_OF_BUDGET = "the budget is used up"
-"""Why a step fails that no call is left for: ReAct could do nothing either."""
 
 
 def hybrid(
@@ -62,7 +59,7 @@ def _planned_and_solved(t: Transcript, way: Way, reader: bool, plan_steps: int, 
     run, plan = Steps(way), Plan(())
     ended: Why = "final_answer"
     try:
-        plan = yield from planned(way.question, t, most_steps=plan_steps, tools=way.tools)
+        plan = yield from planned(t, most_steps=plan_steps, tools=way.tools)
         yield from _carried_out(plan, t, run)
     except BudgetExceeded as short:
         if not reader:
@@ -74,7 +71,7 @@ def _planned_and_solved(t: Transcript, way: Way, reader: bool, plan_steps: int, 
             raise
         ended = "budget"
     results = {step.id: run.results[step.id] for step in plan.steps if step.id in run.results}
-    return (yield from synthesized(way.question, t, plan, results, way, reader, guards, ended))
+    return (yield from synthesized(way.question, t, results, way, reader, guards, ended))
 
 
 def _carried_out(plan: Plan, t: Transcript, run: Steps) -> Flow[None]:

@@ -21,9 +21,9 @@ from sleuth.guards.citations import cite, defuse
 from sleuth.guards.evidence import recorded, said, snippet
 from sleuth.guards.guarded import PAPER, extra_calls, guarded, own_dropped
 from sleuth.guards.outcome import answered, unanswered, why
-from sleuth.guards.reformulate import reformulated as reworded
 from sleuth.guards.scaffold import cut_own, label, unwrapped
 from sleuth.guards.searching import NOTHING, look_up
+from sleuth.guards.searching.reformulate import reformulated as reworded
 from sleuth.guards.stopping import most_calls
 from sleuth.guards.text import sentences
 from sleuth.guards.timing import Clock

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from sleuth.errors import BadReply, BudgetExceeded
 from sleuth.guards.citations import defuse
-from sleuth.guards.evidence import recorded, said, snippet
+from sleuth.guards.evidence import noted, said, snippet
 from sleuth.guards.guarded import PAPER, extra_calls, guarded, own_dropped
 from sleuth.guards.outcome import answered
 from sleuth.guards.plans import ANSWER, Plan, PlanStep, groups, is_anaphoric, references, resolved
@@ -303,7 +303,7 @@ def _answer(step: PlanStep, before: Mapping[str, Task[Found]], how: Lookup, *, w
         reading = yield from further(read_answer(follow_up, near[:2], closing=False))
         text, quote = (reading.text, reading.citation) if reading else (text, quote)
     hop = Hop(follow_up, query, text, looked.outcome, looked.passages, quote, grounded=bool(quote and quote.verified))
-    yield from recorded(Transcript(""), hop)
+    yield from noted(hop)
     return Found(hop, tuple(pooled(looked.passages, seen)))
 
 

@@ -14,14 +14,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sleuth.errors import BadInput, BadReply, BudgetExceeded
+from sleuth.errors import BadInput, BadReply, BudgetExceeded, PlanFault
 from sleuth.guards.citations import defuse
-from sleuth.guards.comparing import earlier_or_later
+from sleuth.guards.dates.comparing import earlier_or_later
 from sleuth.guards.evidence import snippet
 from sleuth.guards.guarded import PAPER, extra_calls, guarded
 from sleuth.guards.outcome import answered, unanswered
 from sleuth.guards.plans import (
     MOST_STEPS,
+    WIDEST,
     Finding,
     Plan,
     PlanReader,
@@ -33,14 +34,14 @@ from sleuth.guards.plans import (
     lint_step,
     parse_plan,
     text,
+    width,
 )
 from sleuth.guards.scaffold import line
 from sleuth.guards.searching import NOTHING
 from sleuth.guards.timing import Clock
-from sleuth.guards.tooling import label as tool_label
-from sleuth.guards.tooling import named, offered
+from sleuth.guards.tooling import offered, tool_label, tool_named
 from sleuth.strategies.reader import answered_from_hops
-from sleuth.strategies.steps import MOST_FIELDS, StepResult, Steps, Way
+from sleuth.strategies.steps import MOST_FIELDS, OUT_OF_BUDGET, StepResult, Steps, Way
 from sleuth.transcript import Transcript
 from sleuth.types import (
     Answer,
@@ -86,10 +87,6 @@ SYNTHESIS = "Answer the question with a few words, from the answers of the steps
 LABELS = ("Question:", "Plan:", "Step", "Final answer:")
 STEP_TOKENS = 60
 """Tokens that a written step may take."""
-
-
-class PlanFault(BadReply):
-    """A plan that cannot be run, its repair included; ``details["findings"]`` says why."""
 
 
 def head(
@@ -150,7 +147,7 @@ def _flow(
     results: dict[str, StepResult] = {}
     try:
         if plan is None:
-            plan = yield from planned(question, t, most_steps=most, tools=way.tools, early=run if streaming else None)
+            plan = yield from planned(t, most_steps=most, tools=way.tools, early=run if streaming else None)
         else:
             yield from _noted(plan, ())
         results = yield from carried_out(plan, t, run)
@@ -159,9 +156,9 @@ def _flow(
             raise
         yield from note("budget", str(short))
         ended = "budget"
-    if any(result.wrong == "the budget is used up" for result in results.values()):
+    if any(result.wrong == OUT_OF_BUDGET for result in results.values()):
         ended = "budget"
-    return (yield from synthesized(question, t, plan or Plan(()), results, way, reader, guards, ended))
+    return (yield from synthesized(question, t, results, way, reader, guards, ended))
 
 
 def given(plan: Plan | str, most_steps: int = MOST_STEPS, tools: tuple[ToolSpec, ...] = ()) -> Plan:
@@ -174,7 +171,6 @@ def given(plan: Plan | str, most_steps: int = MOST_STEPS, tools: tuple[ToolSpec,
 
 
 def planned(
-    question: str,
     t: Transcript,
     *,
     most_steps: int = MOST_STEPS,
@@ -225,7 +221,7 @@ def examined(reply: str, most_steps: int) -> tuple[Plan | None, tuple[Finding, .
 
 
 def _heard(request: Generate, early: Steps, most_steps: int, tools: tuple[ToolSpec, ...]) -> Flow[Completion]:
-    """Listen to a plan: a step is started when it and what it depends on are written and nothing is wrong with them.
+    """Listen to a plan: a step is started when it and what it depends on are written and nothing is wrong with what is there.
 
     A step that would only put answers together, were it the last, waits until another one follows it (`completed` marks it).
     """
@@ -239,8 +235,10 @@ def _heard(request: Generate, early: Steps, most_steps: int, tools: tuple[ToolSp
         for step in reader.feed(piece):
             clean = clean and len(written) < most_steps and not any(f.fatal for f in lint_step(step, written))
             written.setdefault(step.id, step)
-        if clean and written:
-            yield from early.begin(_with_known_tools(completed(Plan(tuple(written.values()))), tools))
+        so_far = completed(Plan(tuple(written.values()))) if clean else Plan(())
+        clean = clean and width(so_far) <= WIDEST
+        if clean:
+            yield from early.begin(_with_known_tools(so_far, tools))
 
 
 def carried_out(plan: Plan, t: Transcript, run: Steps, *, stop: bool = False) -> Flow[dict[str, StepResult]]:
@@ -263,7 +261,6 @@ def carried_out(plan: Plan, t: Transcript, run: Steps, *, stop: bool = False) ->
 def synthesized(
     question: str,
     t: Transcript,
-    plan: Plan,
     results: Mapping[str, StepResult],
     way: Way,
     reader: bool,
@@ -316,7 +313,7 @@ def _noted(plan: Plan | None, findings: tuple[Finding, ...]) -> Flow[None]:
 
 def _with_known_tools(plan: Plan, tools: tuple[ToolSpec, ...]) -> Plan:
     """The plan in which a step that names a tool that is not there searches instead."""
-    return Plan(tuple(s if not s.tool or named(tools, s.tool) else replace(s, tool="") for s in plan.steps))
+    return Plan(tuple(s if not s.tool or tool_named(tools, s.tool) else replace(s, tool="") for s in plan.steps))
 
 
 def _most_calls(params: Mapping[str, Any]) -> int:

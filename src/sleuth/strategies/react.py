@@ -23,7 +23,18 @@ from sleuth.guards.timing import Clock
 from sleuth.strategies.actions import OWN, Action, Desk, allowed, done, grammar, parse_action, search_anew
 from sleuth.strategies.actions import instructions as instructions_for
 from sleuth.strategies.reader import FORM, Form, Readings
-from sleuth.strategies.trajectories import CLAIMS, HEADED, WORKED, Task, Thoughts, kind_of, pairs, rendered, verdict
+from sleuth.strategies.trajectories import (
+    CLAIMS,
+    HEADED,
+    WORKED,
+    Task,
+    Thoughts,
+    guards_for,
+    kind_of,
+    pairs,
+    rendered,
+    verdict,
+)
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Guards, Message, Strategy, ToolSpec, Why
 from sleuth.verbs import generate, note
@@ -113,8 +124,9 @@ def react(
     t = Transcript(head(question, examples, instructions, task=task, thoughts=thoughts, tools=tools, shots=shots))
     if known.strip():
         t.observed(f"{defuse(known.strip(), LABELS)}\n")
+    guards = guards_for(task, guards)
     if task == "claim":
-        guards = replace(guards, confidence=None, citations="off")  # a label stands in no passage
+        guards = replace(guards, confidence=None)  # no passage says a label, so no reading of one is ever sure
     way = Way(question, steps, calls, reader, k, task, thoughts, allowed(tools), guards)
     return (yield from guarded(question, t, _flow(t, way), guards))
 
@@ -195,13 +207,13 @@ def _step(t: Transcript, n: int, way: Way, *, closing: bool) -> Flow[Action]:
     most = 90 if way.thoughts == "sparse" else 40
     if action is None and apart:
         first: Completion = yield from generate(prefix, stop=("\n",), max_tokens=most, closing=closing)
-        reply, action = first.text, (yield from _understood(first.text, way, n))[1]
+        reply, action = first.text, (yield from _understood(first.text, way))[1]
     if action is None:
         yield from note("repair", "The reply has no action; it is asked for.", step=n)
         # The same call again would bring the same reply: where the action was asked for apart, nothing else is allowed.
         shape = grammar(way.tools, think=way.thoughts == "sparse") if apart else None
         again: Completion = yield from generate(prefix, stop=("\n",), max_tokens=most, shape=shape, closing=closing)
-        action = (yield from _understood(again.text, way, n))[1]
+        action = (yield from _understood(again.text, way))[1]
     if action is None:
         raise BadReply("The reply has no action (search, lookup or finish).", reply=reply)
     t.wrote(f"{lead} {action}\n")
@@ -218,13 +230,13 @@ def _thought(t: Transcript, n: int, way: Way, *, closing: bool) -> Flow[tuple[st
     stop, most = (stop, 120) if way.calls == "one" else ((f"\nAction {n}:", "\nAction", *stop), 90)
     given = t.messages(Message("assistant", f"Thought {n}:"))
     reply: Completion = yield from generate(given, stop=stop, max_tokens=most, closing=closing)
-    thought, action = yield from _understood(reply.text, way, n)
+    thought, action = yield from _understood(reply.text, way)
     yield from _thought_noted(thought, n)
     finished = action is not None and action.name == "finish" and _FINAL.search(reply.text)
     return reply.text, thought, action if way.calls == "one" or finished else None
 
 
-def _understood(reply: str, way: Way, n: int) -> Flow[tuple[str, Action | None]]:
+def _understood(reply: str, way: Way) -> Flow[tuple[str, Action | None]]:
     """Thought and action of a reply; an observation of the model's own is dropped and noted. A claim's Finish needs a label."""
     if way.guards.own:
         yield from own_dropped(cut_own(reply, "Observation:")[1])

@@ -51,7 +51,8 @@ def react_then_cot_sc(
     return (yield from checked_by(question, answer, task, guards))
 
 
-def _most_calls(params: Mapping[str, Any]) -> int:
+def most_calls(params: Mapping[str, Any]) -> int:
+    """Those of ReAct and of the samples, in whichever order."""
     steps = params.get("steps") or STEPS[params.get("task", "question")]
     return acting.STRATEGY.most_calls({**params, "steps": steps}) + voting.STRATEGY.most_calls(params)
 
@@ -78,5 +79,5 @@ STRATEGY = Strategy(
         "paper": {"reader": False, "guards": PAPER},
         "claims": {"n": 5, "task": "claim", "reader": False},
     },
-    most_calls=_most_calls,
+    most_calls=most_calls,
 )

@@ -17,9 +17,9 @@ from sleuth.guards.citations import defuse
 from sleuth.guards.evidence import recorded, said, snippet
 from sleuth.guards.guarded import PAPER, extra_calls, guarded, own_dropped
 from sleuth.guards.outcome import answered, unanswered
-from sleuth.guards.reformulate import reformulated as other_words
 from sleuth.guards.scaffold import cut_own, label, line
 from sleuth.guards.searching import NOTHING, Looked, look_up
+from sleuth.guards.searching.reformulate import reformulated as other_words
 from sleuth.guards.stopping import most_calls
 from sleuth.guards.timing import Clock, says_no_more
 from sleuth.strategies.reader import Readings, pooled, read_answer

@@ -7,13 +7,12 @@ thoughts, actions and observations: what is left are questions and answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sleuth.errors import BadReply
 from sleuth.guards.guarded import PAPER, extra_calls, guarded
 from sleuth.guards.outcome import answered
 from sleuth.strategies.reader import EXAMPLES, INSTRUCTIONS, Form, concluded_by, parse, read_answer
-from sleuth.strategies.trajectories import HEADED, WORKED, Task, rendered, verdict
+from sleuth.strategies.trajectories import HEADED, WORKED, Task, guards_for, rendered, verdict
 from sleuth.transcript import Transcript
 from sleuth.types import Answer, Card, Completion, Flow, Guards, Strategy
 from sleuth.verbs import generate
@@ -45,8 +44,7 @@ def standard(
 
     `worked` shows the first `shots` worked trajectories' questions and answers in their place; a claim always has them.
     """
-    if task == "claim":
-        guards = replace(guards, citations="off")  # a label stands in no passage
+    guards = guards_for(task, guards)
     if worked or task == "claim":
         t = Transcript(head(question, task, shots))
         return (yield from guarded(question, t, _as_worked(t, task), guards))

@@ -13,14 +13,13 @@ from typing import Any
 
 from sleuth.errors import BadReply, BudgetExceeded, SleuthError, ToolError
 from sleuth.guards import dates
-from sleuth.guards.evidence import recorded
+from sleuth.guards.evidence import noted
 from sleuth.guards.plans import ANSWER, Plan, PlanStep, fields_named, levels, references, resolved
 from sleuth.guards.searching import look_up
 from sleuth.guards.timing import spoken
-from sleuth.guards.tooling import arguments_for, named
+from sleuth.guards.tooling import arguments_for, tool_named
 from sleuth.guards.validity import invalid
 from sleuth.strategies.reader import pooled, read_answer
-from sleuth.transcript import Transcript
 from sleuth.types import Flow, Hop, Passage, Task, ToolSpec
 from sleuth.verbs import call, cancel, fork, join, next_of, note
 
@@ -31,6 +30,8 @@ PLAIN_FIELDS = (ANSWER, "name", "title", "value", "result", "person", "place", "
 """Fields that are the short answer itself."""
 READ = 2
 """Passages that a step's answer is read from."""
+OUT_OF_BUDGET = "the budget is used up"
+"""Why a step failed that no call was left for: no other way of answering could do more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,10 @@ class StepResult:
 
 
 class StepFailed(BadReply):
-    """A step's result cannot be used; `step`, `reason`, and the `results` known so far, by step id."""
+    """A step's result cannot be used; `step`, `reason`, and the `results` known so far, by step id.
+
+    It hands over from one half of a strategy to the other. A trace stores it as the `BadReply` it is, without these.
+    """
 
     def __init__(
         self,
@@ -63,6 +67,12 @@ class StepFailed(BadReply):
     ) -> None:
         super().__init__(message, hint=hint, **details)
         self.step, self.reason, self.results = step or PlanStep("", ""), reason, dict(results or {})
+
+    def again(self) -> StepFailed:
+        """A fresh exception with the same content, the step and the results too."""
+        return StepFailed(
+            self.message, hint=self.hint, step=self.step, reason=self.reason, results=self.results, **self.details
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +179,20 @@ def solved(
         hop = Hop(step.query, outcome="failed")
         return StepResult(step, step.query, {}, hop, f"it needs {lost[0]}, which has no answer", seen)
     try:
-        query = resolved(step, (yield from _answers(step, needed)))
-        result = yield from _looked_up(step, query, seen, way)
+        answers = yield from _answers(step, needed)
+        if step.tool:
+            result = yield from _called(step, answers, way)
+        else:
+            result = yield from _looked_up(step, resolved(step, answers), seen, way)
         if not result.wrong:
             result, _ = yield from _with_fields(result, fields)
     except BudgetExceeded as short:
         yield from note("budget", str(short))
-        return StepResult(step, step.query, {}, Hop(step.query, outcome="failed"), "the budget is used up", seen)
+        return StepResult(step, step.query, {}, Hop(step.query, outcome="failed"), OUT_OF_BUDGET, seen)
     return result
 
 
 def _looked_up(step: PlanStep, query: str, seen: tuple[Passage, ...], way: Way) -> Flow[StepResult]:
-    if step.tool:
-        return (yield from _called(step, query, way))
     asked = f"{way.question} {query}" if way.wide else query
     shown = [passage.id for passage in seen] if way.wide else ()
     looked = yield from look_up(asked, way.k, together=way.wide, exclude=shown)
@@ -195,27 +206,30 @@ def _looked_up(step: PlanStep, query: str, seen: tuple[Passage, ...], way: Way) 
             wrong = "the answer is empty"
             yield from note("unparsable", str(empty))
         except BudgetExceeded as short:
-            wrong = "the budget is used up"
+            wrong = OUT_OF_BUDGET
             yield from note("budget", str(short))
         else:
             grounded = bool(reading.citation and reading.citation.verified)
             hop = replace(hop, answer=reading.text, citation=reading.citation, grounded=grounded)
-    yield from recorded(Transcript(""), hop)
+    yield from noted(hop)
     result = StepResult(step, query, {ANSWER: hop.answer}, hop, wrong, tuple(pooled(looked.passages, seen)))
     return replace(result, wrong=wrong or invalid(step, result))
 
 
-def _called(step: PlanStep, query: str, way: Way) -> Flow[StepResult]:
-    """A step that calls a tool; what the tool says is its answer."""
-    spec, text, wrong = named(way.tools, step.tool), "", ""
+def _called(step: PlanStep, answers: Mapping[str, Mapping[str, str]], way: Way) -> Flow[StepResult]:
+    """A step that calls a tool; what the tool says is its answer. Its arguments are cut before answers are put into them."""
+    spec, text, wrong = tool_named(way.tools, step.tool), "", ""
+    query, named = resolved(step, answers), {other for other, _ in references(step.query)}
+    written = " ".join((step.query, *(f"{{{other}}}" for other in answers if other not in named)))
     try:
         if spec is None:
             raise BadReply(f"There is no tool {step.tool}.")
-        text = (yield from call(spec.name, arguments_for(spec, query))).text
+        arguments = arguments_for(spec, written, lambda part: resolved(PlanStep(step.id, part), answers))
+        text = (yield from call(spec.name, arguments)).text
     except (BadReply, ToolError) as error:
         wrong = str(error)
     hop = Hop(query, f"{step.tool}[{query}]", text, "failed" if wrong else "found")
-    yield from recorded(Transcript(""), hop)
+    yield from noted(hop)
     result = StepResult(step, query, {ANSWER: text}, hop)
     return replace(result, wrong=wrong or invalid(step, result))
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from sleuth.types import Guards
 
 Kind: TypeAlias = Literal["decompose", "commonsense", "extract", "track", "exception", ""]
 """What a thought is for (ReAct, section 2): taking the goal apart, knowing how things are, drawing from an observation
@@ -321,6 +323,11 @@ def kind_of(thought: str, *, first: bool = False) -> Kind:
     if first:
         return "decompose" if _GOAL.search(thought) else ""
     return "track" if _NEXT.search(thought) else ""
+
+
+def guards_for(task: Task, guards: Guards) -> Guards:
+    """The guards without the check of the citations for a claim: its label stands in no passage."""
+    return replace(guards, citations="off") if task == "claim" else guards
 
 
 def pairs(trajectories: Sequence[Trajectory]) -> tuple[tuple[str, str], ...]:

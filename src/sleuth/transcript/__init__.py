@@ -89,7 +89,7 @@ class Transcript:
         """What to do about this query, follow-up or action.
 
         ``new`` if it is no repeat. Of the repeats of its kind so far the first says ``tell`` (the model that it did
-        this before), the second ``reformulate`` (`sleuth.guards.reformulate`), any further one ``stop`` (`repeated`).
+        this before), the second ``reformulate`` (`sleuth.guards.searching.reformulate`), any further one ``stop`` (`repeated`).
         """
         if not self.repeated(kind, text, how):
             return "new"

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from sleuth.guards.citations import MOST_CLAIM, cite, says
 from sleuth.guards.dates import moments
 from sleuth.guards.evidence import snippet
-from sleuth.guards.quantities import quantities, values, without_numbers
+from sleuth.guards.grounding.quantities import quantities, values, without_numbers
 from sleuth.guards.text import sentences, stems
 from sleuth.transcript.summary import mentions
 from sleuth.transcript.wording import plain_words

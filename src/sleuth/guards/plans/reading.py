@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sleuth.errors import BadInput, BadReply
-from sleuth.guards.plan_steps import Plan, PlanStep
+from sleuth.guards.plans.steps import Plan, PlanStep
 
 ID = ("id", "step_id", "step")
 QUERY = ("query", "question", "search")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
 from sleuth.errors import SourceError, SourceRateLimited, SourceTimeout
-from sleuth.guards.expansion import asked_of_model, feedback, keywords_of
+from sleuth.guards.searching.expansion import asked_of_model, feedback, keywords_of
 from sleuth.types import Flow, Passage, Search, Why
 from sleuth.verbs import note, search
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sleuth.guards.keywords import keywords
+from sleuth.guards.searching.keywords import keywords
 from sleuth.transcript.wording import gist, stem
 
 
 def reformulated(query: str, question: str, asked: Iterable[str] = ()) -> str:
     """A query that was not asked yet: the query's names with the question's words not yet searched; "" where none is left.
 
-    `asked` holds the queries so far. Scaffold words and question words are left out (`sleuth.guards.keywords`).
+    `asked` holds the queries so far. Scaffold words and question words are left out (`sleuth.guards.searching.keywords`).
     """
     before = {gist(text) for text in (*asked, query)}
     used = {stem(word) for text in (*asked, query) for word in keywords(text).split()}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from sleuth.guards.moments import Moment, Span, scan
-from sleuth.guards.phrases import OFFICE_WORDS, phrases
+from sleuth.guards.dates.moment import Moment, Span, scan
+from sleuth.guards.dates.phrases import OFFICE_WORDS, phrases
 from sleuth.guards.text import STOP, sentences
 
 LONGEST = timedelta(days=30 * 365)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from sleuth.guards.plan_steps import Finding, Plan, PlanStep, levels, references
+from sleuth.guards.plans.steps import Finding, Plan, PlanStep, levels, references
 
 MOST_STEPS = 12
 WIDEST = 6
@@ -86,16 +86,20 @@ def lint(plan: Plan, *, most_steps: int = MOST_STEPS, widest: int = WIDEST) -> t
     before = ""
     for step, synthesis in zip(plan.steps, _syntheses(plan), strict=True):
         found += _of_step(step, ids, before, synthesis)
-        before = step.id
+        before = before if synthesis else step.id
     found += _cycles(mended)
     if plan.steps and all(step.synthesis for step in mended.steps):
         found.append(
             Finding("nothing_to_look_up", plan.steps[-1].id, "The plan has no step that looks anything up.", True)
         )
-    width = max((sum(not step.synthesis for step in level) for level in levels(mended)), default=0)
-    if width > widest:
-        found.append(Finding("too_wide", "", f"{width} steps would be run at once; at most {widest} are.", True))
+    if (count := width(mended)) > widest:
+        found.append(Finding("too_wide", "", f"{count} steps would be run at once; at most {widest} are.", True))
     return tuple(found)
+
+
+def width(plan: Plan) -> int:
+    """How many steps of a completed plan look up at once, at most."""
+    return max((sum(not step.synthesis for step in level) for level in levels(plan)), default=0)
 
 
 def lint_step(step: PlanStep, before: dict[str, PlanStep]) -> tuple[Finding, ...]:
@@ -105,7 +109,7 @@ def lint_step(step: PlanStep, before: dict[str, PlanStep]) -> tuple[Finding, ...
     """
     taken = [Finding("duplicate_id", step.id, f"The id {step.id} is used twice.", True)] if step.id in before else []
     others = dict.fromkeys((*step.depends_on, *(i for i, _ in references(step.query))), step)
-    last = next(reversed(before), "") if before else ""
+    last = next((i for i in reversed(before) if not before[i].synthesis), "")
     return (*taken, *_of_step(step, {**others, step.id: step}, last, step.synthesis))
 
 
@@ -113,17 +117,19 @@ def completed(plan: Plan) -> Plan:
     """The plan with what needs no asking mended.
 
     References become dependencies, a dependency on itself that is not named is dropped, a query that points at
-    something it does not name depends on the step before it, and a synthesis step is marked (one without
+    something it does not name depends on the look-up before it, and a synthesis step is marked (one without
     dependencies depends on all others).
     """
     steps: list[PlanStep] = []
+    before = ""
     for step, synthesis in zip(plan.steps, _syntheses(plan), strict=True):
         named = dict.fromkeys(other for other, _ in references(step.query))
         needs = [other for other in dict.fromkeys((*step.depends_on, *named)) if other != step.id or other in named]
         if not needs and steps and synthesis:
             needs = [other.id for other in steps]
-        elif not needs and steps and is_anaphoric(step.query):
-            needs = [steps[-1].id]
+        elif not needs and before and is_anaphoric(step.query):
+            needs = [before]
+        before = before if synthesis else step.id
         steps.append(replace(step, depends_on=tuple(needs), synthesis=synthesis))
     return Plan(tuple(steps))
 

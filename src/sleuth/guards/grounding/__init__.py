@@ -1,4 +1,4 @@
-"""Whether a final answer follows from what the run cited: by rule (`sleuth.guards.following`), then by a judging call.
+"""Whether a final answer follows from what the run cited: by rule (`sleuth.guards.grounding.following`), then by a judging call.
 
 A run that made no look-up has nothing to follow from, and is not checked: `Answer.grounded` stays None.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from sleuth.errors import BudgetExceeded, ModelError
 from sleuth.guards.citations import defuse
-from sleuth.guards.following import Evidence, Verdict, ruled
+from sleuth.guards.grounding.following import Evidence, Verdict, ruled
+from sleuth.guards.outcome import spared
 from sleuth.transcript.wording import plain_words
-from sleuth.types import Answer, Choice, Citation, Completion, Flow, Message
+from sleuth.types import Answer, Choice, Citation, Flow, Message
 from sleuth.verbs import generate, note
 
 UNGROUNDED = "The answer does not follow from what was cited."
@@ -95,17 +95,9 @@ def judged(question: str, answer: str, evidence: Evidence, otherwise: Verdict) -
     facts = [f"{quote.title}: {quote.quote}" for quote in evidence.quotes]
     facts += [f"{passage.title}: {passage.text[:FACT_CHARACTERS]}" for passage in evidence.passages]
     messages = prompt(question, answer, tuple(dict.fromkeys((*evidence.told, *facts)))[:FACTS])
-    try:
-        reply: Completion = yield from generate(
-            messages, role="judge", stop=("\n",), max_tokens=4, shape=Choice((" yes", " no"))
-        )
-    except BudgetExceeded as short:
-        yield from note("budget", str(short))
-        return otherwise
-    except ModelError as error:
-        yield from note("model_error", str(error))
-        return otherwise
-    said = parse(reply.text)
+    shape = Choice((" yes", " no"))
+    reply = yield from spared(generate(messages, role="judge", stop=("\n",), max_tokens=4, shape=shape))
+    said = parse(reply.text) if reply else None
     if said is None:
         return otherwise
     return Verdict(said, "judge", f"The judging call says {'yes' if said else 'no'}.")

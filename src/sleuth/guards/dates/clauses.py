@@ -7,10 +7,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 
-from sleuth.guards.intervals import intervals
-from sleuth.guards.moments import Moment, Span, iso, moments, parse, scan
+from sleuth.guards.dates.interval import intervals
+from sleuth.guards.dates.moment import Moment, Span, iso, moments, parse, scan
+from sleuth.guards.dates.verbs import AUXILIARIES, IRREGULAR, base, is_past
 from sleuth.guards.text import STOP, forms, sentences, stem, words
-from sleuth.guards.verbs_en import AUXILIARIES, IRREGULAR, base, is_past
 
 LONGEST = 2_000
 """Questions of more characters than this are not taken apart: nobody asks so, and the patterns would take seconds."""

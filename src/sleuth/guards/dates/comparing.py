@@ -9,6 +9,9 @@ from sleuth.guards.dates import Moment, moments
 from sleuth.guards.text import forms
 from sleuth.types import Hop
 
+LONGEST = 500
+"""Characters of a question that is looked at: one of two short names is shorter."""
+
 _OPTIONS = re.compile(r"(?:^|[,:]|\bbetween\b|\bof\b)\s*([^,:?]+?),? (?:or|and) ([^,:?]+?)\s*\?*\s*$")
 _EARLIER = re.compile(r"\b(?:first|earlier|earliest|older|oldest|before)\b", re.IGNORECASE)
 _LATER = re.compile(
@@ -22,6 +25,9 @@ def earlier_or_later(question: str, hops: Sequence[Hop]) -> tuple[str, tuple[Hop
     Each of the two must be named by one grounded hop, whose answer tells one date, and the dates must not overlap. None
     where any of that fails, or the question does not ask for the earlier or the later.
     """
+    question = " ".join(question.split())
+    if len(question) > LONGEST:
+        return None
     found, early, late = _OPTIONS.search(question), _EARLIER.search(question), _LATER.search(question)
     if not found or bool(early) == bool(late):
         return None

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from sleuth.errors import BudgetExceeded, ModelError
-from sleuth.guards.keywords import keywords
+from sleuth.guards.outcome import spared
 from sleuth.guards.scaffold import label, line
+from sleuth.guards.searching.keywords import keywords
 from sleuth.guards.text import STOP, sentences, stem, stems, words
 from sleuth.transcript import plain_words
-from sleuth.types import Completion, Flow, Message, Passage
-from sleuth.verbs import generate, note
+from sleuth.types import Flow, Message, Passage
+from sleuth.verbs import generate
 
 TERMS = 5
 """Terms of the feedback that are put behind a query."""
@@ -85,15 +85,8 @@ def parse(reply: str, query: str) -> str:
 
 def asked_of_model(query: str) -> Flow[str]:
     """Another query, from one short call; "" (and a note) where the model fails or the budget does not reach."""
-    try:
-        reply: Completion = yield from generate(prompt(query), stop=("\n",), max_tokens=32)
-    except BudgetExceeded as short:
-        yield from note("budget", str(short))
-        return ""
-    except ModelError as error:
-        yield from note("model_error", str(error))
-        return ""
-    return parse(reply.text, query)
+    reply = yield from spared(generate(prompt(query), stop=("\n",), max_tokens=32))
+    return parse(reply.text, query) if reply else ""
 
 
 def keywords_of(query: str) -> str:

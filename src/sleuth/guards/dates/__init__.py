@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sleuth.guards.clauses import (
+from sleuth.guards.dates.clauses import (
     asked_moment,
     event_of,
     is_time_question,
@@ -11,9 +11,9 @@ from sleuth.guards.clauses import (
     spoken,
     when_question,
 )
-from sleuth.guards.holding import holds, offices, overlap
-from sleuth.guards.intervals import Interval, intervals
-from sleuth.guards.moments import Moment, Precision, iso, moments, parse
+from sleuth.guards.dates.holding import holds, offices, overlap
+from sleuth.guards.dates.interval import Interval, intervals
+from sleuth.guards.dates.moment import Moment, Precision, iso, moments, parse
 
 __all__ = [
     "Interval",

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from sleuth.guards.plan_steps import Plan, PlanStep, fields_named
+from sleuth.guards.plans.steps import Plan, PlanStep, fields_named
 
 PLANNING_TOKENS = 500
 STEP_TOKENS = 300

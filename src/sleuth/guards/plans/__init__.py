@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from sleuth.guards.plan_lint import MOST_STEPS, WIDEST, completed, is_anaphoric, is_synthesis, lint, lint_step
-from sleuth.guards.plan_reading import PlanReader, from_json, parse_plan
-from sleuth.guards.plan_steps import (
+from sleuth.guards.plans.linting import (
+    MOST_STEPS,
+    WIDEST,
+    completed,
+    is_anaphoric,
+    is_synthesis,
+    lint,
+    lint_step,
+    width,
+)
+from sleuth.guards.plans.reading import PlanReader, from_json, parse_plan
+from sleuth.guards.plans.steps import (
     ANSWER,
     Finding,
     Plan,
@@ -15,7 +24,7 @@ from sleuth.guards.plan_steps import (
     references,
     resolved,
 )
-from sleuth.guards.plan_views import as_json, estimate, mermaid, text
+from sleuth.guards.plans.views import as_json, estimate, mermaid, text
 
 __all__ = [
     "ANSWER",
@@ -41,4 +50,5 @@ __all__ = [
     "references",
     "resolved",
     "text",
+    "width",
 ]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from sleuth.guards.intervals import Interval, intervals
-from sleuth.guards.moments import Moment, parse
+from sleuth.guards.dates.interval import Interval, intervals
+from sleuth.guards.dates.moment import Moment, parse
 from sleuth.guards.text import forms, stem, stems
 
 
