@@ -113,12 +113,12 @@ def by_the_end(body: Body) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
-@pytest.mark.parametrize("strategy", TABLE)
+@pytest.mark.parametrize("strategy", [*TABLE, "plan-and-solve --param streaming=true"])
 def test_any_strategy_killed_half_way_goes_on_without_repeating_a_finished_call(
     home: Path, capsys: pytest.CaptureFixture[str], strategy: str
 ) -> None:
     with StubServer(reply=by_the_end) as server:
-        words = ("ask", QUESTION, "--model", f"{server.url}#stub", "--strategy", strategy)
+        words = ("ask", QUESTION, "--model", f"{server.url}#stub", "--strategy", *strategy.split())
         assert main([*words, "--json"]) == 0
         whole, calls = json.loads(capsys.readouterr().out), len(server.posts)
         [reference] = (home / "runs").iterdir()

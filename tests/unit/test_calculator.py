@@ -160,10 +160,10 @@ def test_what_cannot_be_worked_out_is_said(expression: str, why: str) -> None:
     ],
 )
 def test_nothing_takes_long_or_grows_without_bound(expression: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ToolError):
         worked_out(expression)
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 0.1
 
 
 def test_the_bounds_are_the_stated_ones() -> None:
@@ -232,13 +232,13 @@ def test_a_written_number_is_exact_or_close(number: Fraction) -> None:
 @example("1e" + "9" * 40)
 @given(st.text("0123456789+-*/%^<>=(), .e", max_size=60) | st.text(max_size=40))
 def test_any_text_gives_a_result_or_a_tool_error_at_once(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         told = worked_out(text)
     except ToolError as error:
         told = str(error)[:400]
     assert 0 < len(told) < 1500
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_the_tool_is_told_by_its_expression() -> None:

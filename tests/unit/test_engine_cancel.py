@@ -57,8 +57,8 @@ def rescuing() -> Flow[Answer]:
 def test_the_deadline_is_raised_in_the_flow_which_may_still_return_what_it_has() -> None:
     model = Clerk()
     begun = time.perf_counter()
-    value, told = drive(rescuing(), model, budget=Budget(seconds=0.05))
-    assert time.perf_counter() - begun < 1
+    value, told = drive(rescuing(), model, budget=Budget(seconds=0.1))
+    assert time.perf_counter() - begun < 5
     assert value.text == "DeadlineExceeded DeadlineExceeded DeadlineExceeded QUICK DeadlineExceeded"
     assert sorted(model.stopped) == ["!main", "!slow"]
     assert "again" not in model.asked

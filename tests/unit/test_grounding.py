@@ -231,10 +231,10 @@ def test_any_answer_gets_a_verdict_and_its_quotes_stand_in_their_passages(questi
 
 def test_much_text_is_judged_at_once():
     many = [Passage(f"p{n}", "d", f"Page {n}", f"Town{n} has {n} gates. " * 20) for n in range(60)]
-    began = time.perf_counter()
+    began = time.process_time()
     assert not verdict("How many gates?", "a very fine answer, of no town, in 1912; and so on " * 30, *many).grounded
     assert not verdict("How many gates?", "word " * 10_000, *many).grounded
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------

@@ -182,6 +182,6 @@ def test_any_words_have_a_type(words: list[str]) -> None:
     "piece", ["Brenn of the ", "Brenn, ", "the a and ", "what are the s of the ", "A.", "of ", '"', "N's "]
 )
 def test_a_very_long_question_is_read_quickly(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     question_type("What are " + piece * 5000)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1

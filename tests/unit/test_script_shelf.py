@@ -108,7 +108,7 @@ def test_delays_are_one_for_all_or_one_for_each_and_pieces_spread_over_them() ->
 
     assert anyio.run(main) >= 0.055
     assert [text for text, _ in pieces] == ["c ", "d"]
-    assert pieces[0][1] < 0.055
+    assert pieces[1][1] - pieces[0][1] > 0.02
 
 
 def test_a_shelf_answers_known_queries_without_regard_to_case_and_outer_spaces() -> None:

@@ -273,9 +273,9 @@ def test_a_thousand_steps_are_summarised_at_once():
         Step(f"Search[Place {n}]", f"Town{n} is {n} miles off; Ada{n}, Jon{n} and Edda{n} live there.")
         for n in range(1000)
     ]
-    began = time.perf_counter()
+    began = time.process_time()
     assert "Edda999" in summarised(past, [f"p{n}" for n in range(20)], 2000)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_loop_may_mark_its_steps_itself():
