@@ -29,6 +29,8 @@ from sleuth.types import Guards
 
 Row = Mapping[str, Any]
 
+TIGHT, KEPT = "compress at 400", 3
+"""The other way round: compression hardly ever acts at its limit of 2,000 tokens, so it is turned on at 400, where there are more hops than it keeps."""
 STRATEGIES = ("link-then-read", "self-ask", "react", "plan-and-solve", "hybrid", "ircot", "act", "parallel-self-ask")
 
 
@@ -38,13 +40,14 @@ def noted(*kinds: str) -> Callable[[Row], bool]:
 
 
 GUARDS: Mapping[str, tuple[Mapping[str, Any], Callable[[Row], bool]]] = {
-    "confidence": ({"confidence": None}, noted("confident")),
+    "confidence": ({"confidence": None}, noted("confidence")),
     "fallback": ({"fallback": "off"}, noted("fallback")),
     "compress": ({"compress": 0}, noted("compressed")),
     "repeats": ({"repeats": "off"}, noted("repeat_told", "reformulated", "refused")),
     "own": ({"own": False}, noted("own_observation")),
+    TIGHT: ({"compress": 400}, lambda row: row["hops"] > KEPT),
 }
-"""How each guard is turned off, and how a run shows that it acted."""
+"""How each guard is turned off, and how a run shows that it acted (or, for `TIGHT`, could act)."""
 
 
 def acted(set_name: str, strategy: str, guard: str) -> dict[str, Row]:
@@ -54,7 +57,7 @@ def acted(set_name: str, strategy: str, guard: str) -> dict[str, Row]:
 
 def file_of(set_name: str, guard: str, strategy: str) -> Path:
     """Where the runs without that guard are kept."""
-    return quality.RUNS / set_name / f"without-{guard}" / f"{strategy}.jsonl"
+    return quality.RUNS / set_name / f"without-{guard.replace(' ', '-')}" / f"{strategy}.jsonl"
 
 
 def without(set_name: str, guard: str, strategy: str) -> dict[str, Row]:
@@ -103,6 +106,8 @@ def _line(set_name: str, guard: str, name: str) -> str:
         return ""
     if not both:
         return f"| {guard} | {name} | {len(base)} of {len(every)} | | | | | | | |"
+    if guard == TIGHT:
+        base, other = other, base
     ours, theirs = [100 * base[i]["f1"] for i in both], [100 * other[i]["f1"] for i in both]
     gain, least, most = paired(ours, theirs)
     shown = "" if least > 0 or most < 0 else ": no difference shown"
@@ -112,7 +117,7 @@ def _line(set_name: str, guard: str, name: str) -> str:
         return mean([float(other[i][key]) - float(base[i][key]) for i in both])
 
     return (
-        f"| {guard} | {name} | {len(base)} of {len(every)} | {mean(ours):.1f} | {mean(theirs):.1f} "
+        f"| {guard} | {name} | {len(both)} of {len(every)} | {mean(ours):.1f} | {mean(theirs):.1f} "
         f"| {gain:+.1f} ({least:+.1f} to {most:+.1f}){shown} | {helped} | {harmed} | {saved('calls'):.1f} | {saved('cpu'):.1f} |"
     )
 

@@ -24,7 +24,7 @@ from sleuth.guards.searching import NOTHING, look_up
 from sleuth.guards.stopping import most_calls
 from sleuth.guards.text import same
 from sleuth.guards.timing import Clock, says_no_more
-from sleuth.strategies.reader import answered_from_hops, further, pooled, read_answer
+from sleuth.strategies.reader import answered_from_hops, further, harmless, pooled, read_answer
 from sleuth.strategies.self_ask import (
     ENOUGH,
     EXAMPLE,
@@ -300,7 +300,7 @@ def _answer(step: PlanStep, before: Mapping[str, Task[Found]], how: Lookup, *, w
     quote = snippet(follow_up, near, clock.when)
     text = said(quote) if quote else NOTHING
     if writes and near:
-        reading = yield from further(read_answer(follow_up, near[:2], closing=False))
+        reading = yield from further(read_answer(harmless(follow_up), near[:2], closing=False))
         text, quote = (reading.text, reading.citation) if reading else (text, quote)
     hop = Hop(follow_up, query, text, looked.outcome, looked.passages, quote, grounded=bool(quote and quote.verified))
     yield from noted(hop)

@@ -98,6 +98,11 @@ def prompt(question: str, passages: Sequence[Passage], form: Form = FORM) -> tup
     )
 
 
+def harmless(question: str) -> str:
+    """A question that was put together from answers or tool results, with what they hold of labels and marks defused."""
+    return defuse(question, LABELS)
+
+
 def clipped(text: str, words: int = WORDS) -> str:
     """Whole sentences from the start, up to so many words (at least one sentence)."""
     kept = ""

@@ -19,7 +19,7 @@ from sleuth.guards.searching import look_up
 from sleuth.guards.timing import spoken
 from sleuth.guards.tooling import arguments_for, tool_named
 from sleuth.guards.validity import invalid
-from sleuth.strategies.reader import pooled, read_answer
+from sleuth.strategies.reader import harmless, pooled, read_answer
 from sleuth.types import Flow, Hop, Passage, Task, ToolSpec
 from sleuth.verbs import call, cancel, fork, join, next_of, note
 
@@ -201,7 +201,7 @@ def _looked_up(step: PlanStep, query: str, seen: tuple[Passage, ...], way: Way) 
     wrong = "" if near else looked.told()
     if near:
         try:
-            reading = yield from read_answer(query, near, closing=False)
+            reading = yield from read_answer(harmless(query), near, closing=False)
         except BadReply as empty:
             wrong = "the answer is empty"
             yield from note("unparsable", str(empty))
@@ -264,7 +264,7 @@ def _asked(name: str, result: StepResult) -> Flow[str]:
     """A field by one short call over the step's passages; "" where the reply holds none."""
     asking = f"{result.query.rstrip('?. ')} ({result.fields[ANSWER]}): what is the {name.replace('_', ' ')}?"
     try:
-        return (yield from read_answer(asking, result.seen[:READ], closing=False)).text
+        return (yield from read_answer(harmless(asking), result.seen[:READ], closing=False)).text
     except BadReply as empty:
         yield from note("unparsable", str(empty))
         return ""

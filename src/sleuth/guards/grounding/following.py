@@ -203,8 +203,8 @@ def _numbered(question: str, answer: str, evidence: Evidence) -> Verdict | None:
     if not wanted:
         return None
     for passage, sentence in evidence.sentences():
-        known = stems(f"{passage.title} {sentence} {question}")
-        if wanted <= values(sentence) and _rest(answer) <= known and stems(question) & known:
+        said, asked = stems(f"{passage.title} {sentence}"), stems(question)
+        if wanted <= values(sentence) and _rest(answer) <= said | asked and said & asked:
             return Verdict(True, "number", "A cited sentence has that number.", (_whole(passage, sentence),))
     return None
 
