@@ -67,16 +67,17 @@ def without(set_name: str, guard: str, strategy: str) -> dict[str, Row]:
     return {row["id"]: row for row in map(json.loads, lines)}
 
 
-async def run(sets: Sequence[quality.QuestionSet], model: Model) -> None:
+async def run(sets: Sequence[quality.QuestionSet], model: Model, most: int) -> None:
     """Ask again, without the guard, every question on which it acted and that has not been asked so yet."""
     asking = quality.Remembering(model, quality.RUNS / "calls.jsonl")
     for questions in sets:
         source = LibrarySource(Library.open(questions.library))
-        by_id = {question["id"]: question for question in questions.questions}
+        by_id = {question["id"]: question for question in questions.questions[:most]}
         for guard, (off, _) in GUARDS.items():
             for name in STRATEGIES:
                 file = file_of(questions.name, guard, name)
-                for id_ in acted(questions.name, name, guard).keys() - without(questions.name, guard, name).keys():
+                done = without(questions.name, guard, name)
+                for id_ in (acted(questions.name, name, guard).keys() & by_id.keys()) - done.keys():
                     strategy, params = quality.CONFIGURATIONS[name]
                     given = {**params, "guards": replace(params.get("guards", Guards()), **off)}
                     asking.cpu = asking.seconds = 0.0
@@ -89,7 +90,7 @@ async def run(sets: Sequence[quality.QuestionSet], model: Model) -> None:
     await asking.aclose()
 
 
-HEADER = "| guard | strategy | acted | F1 with | without | difference (95% interval) | helped | harmed | calls saved | CPU s saved |"
+HEADER = "| guard | strategy | acted | asked again | F1 with | without | difference (95% interval) | helped | harmed | calls saved | CPU s saved |"
 
 
 def report(set_name: str) -> str:
@@ -105,7 +106,8 @@ def _line(set_name: str, guard: str, name: str) -> str:
     if not every:
         return ""
     if not both:
-        return f"| {guard} | {name} | {len(base)} of {len(every)} | | | | | | | |"
+        return f"| {guard} | {name} | {len(base)} of {len(every)} | | | | | | | | |"
+    number = len(base)
     if guard == TIGHT:
         base, other = other, base
     ours, theirs = [100 * base[i]["f1"] for i in both], [100 * other[i]["f1"] for i in both]
@@ -117,7 +119,7 @@ def _line(set_name: str, guard: str, name: str) -> str:
         return mean([float(other[i][key]) - float(base[i][key]) for i in both])
 
     return (
-        f"| {guard} | {name} | {len(both)} of {len(every)} | {mean(ours):.1f} | {mean(theirs):.1f} "
+        f"| {guard} | {name} | {number} of {len(every)} | {len(both)} | {mean(ours):.1f} | {mean(theirs):.1f} "
         f"| {gain:+.1f} ({least:+.1f} to {most:+.1f}){shown} | {helped} | {harmed} | {saved('calls'):.1f} | {saved('cpu'):.1f} |"
     )
 
@@ -146,13 +148,14 @@ def main() -> None:
     parser.add_argument("what", choices=["run", "report"])
     parser.add_argument("--set", action="append", dest="sets", required=True)
     parser.add_argument("--model", default="local", help="as for `sleuth ask`")
+    parser.add_argument("--most", type=int, default=10_000, help="the first N questions of each set")
     given = parser.parse_args()
     if given.what == "report":
         print("\n\n".join(report(name) for name in given.sets))
         return
     with tempfile.TemporaryDirectory() as scratch:
         sets = [quality.question_set(name, Path(scratch)) for name in given.sets]
-        asyncio.run(run(sets, quality.opened(given.model)))
+        asyncio.run(run(sets, quality.opened(given.model), given.most))
 
 
 if __name__ == "__main__":
