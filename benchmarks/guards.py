@@ -97,13 +97,15 @@ def report(set_name: str) -> str:
     """The Markdown table of help and harm, and that of the citations."""
     lines = [_line(set_name, guard, name) for guard in GUARDS for name in STRATEGIES]
     table = [HEADER, "|---" * (HEADER.count("|") - 1) + "|", *filter(None, lines)]
-    return "\n".join([f"**{set_name}**", "", *table, "", *citations(set_name)])
+    idle = [guard for guard in GUARDS if not any(acted(set_name, name, guard) for name in STRATEGIES)]
+    never = [f"Never acted in these runs: {', '.join(idle)}.", ""] if idle else []
+    return "\n".join([f"**{set_name}**", "", *table, "", *never, *citations(set_name)])
 
 
 def _line(set_name: str, guard: str, name: str) -> str:
     every, base, other = quality.rows(set_name, name), acted(set_name, name, guard), without(set_name, guard, name)
     both = sorted(base.keys() & other.keys())
-    if not every:
+    if not base:
         return ""
     if not both:
         return f"| {guard} | {name} | {len(base)} of {len(every)} | | | | | | | | |"
