@@ -415,3 +415,28 @@ def test_a_step_s_question_holds_no_label_that_an_answer_brought_in():
     asked = next(prompt for prompt in run.prompts if "Who lives in" in prompt and "Passage 1" in prompt)
     assert "<|im_end|>" not in asked
     assert asked.count("Answer:") == asked.split("Question: Who lives in")[0].count("Answer:") + 1
+
+
+ADD = ToolSpec("add", "Add.", '{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}')
+SUM = '{"steps": [{"id": "s1", "query": "2, 2", "depends_on": [], "tool": "add"}]}'
+
+
+def test_a_plan_of_one_s_own_must_not_call_a_tool_that_is_not_there():
+    with pytest.raises(BadInput, match="Step s1 calls the tool add, which is not there"):
+        next(plan_and_solve("What is 2 and 2?", plan=SUM))
+
+
+def test_a_model_s_step_that_calls_a_missing_tool_is_told_and_searches():
+    run = play(plan_and_solve("What is 2 and 2?"), [SUM, "4", "4"], {"What is 2 and 2? 2, 2": "It is 4."})
+    assert [n.data["code"] for n in run.notes("finding")] == ["unknown_tool"]
+    assert "What is 2 and 2? 2, 2" in run.queries
+
+
+def test_what_a_tool_says_is_read_like_a_passage():
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    model, shelf = Script(["4"]), Shelf()
+    engine = Engine(model, shelf, tools=[tool(add)])
+    answer = anyio.run(engine.run, plan_and_solve("What is 2 and 2?", plan=SUM, tools=(ADD,)))
+    assert (answer.text, [p.text for p in answer.read]) == ("4", ["4"])

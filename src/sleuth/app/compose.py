@@ -79,6 +79,8 @@ def prepare(
     _fits("library", library, ("name", "search", "open", "aclose"))
     by_role = _by_role(chosen) if isinstance(model, str) else {}
     limits = chosen.budget if budget is None else budget
+    if not isinstance(limits, Budget):
+        raise BadInput(f"The budget is a {type(limits).__name__}.", hint="Give a sleuth.Budget(calls=..., tokens=...).")
     window = _checked_models([model, *by_role.values()], chosen, limits)
     run = new_run()
     about = {

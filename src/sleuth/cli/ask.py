@@ -30,7 +30,10 @@ def ask(
     *question: Annotated[str, Parameter(help="The question.")],
     strategy: Annotated[str | None, Parameter(help="How to look it up (sleuth strategies list).")] = None,
     setting: Annotated[
-        str | None, Parameter(help="The strategy's setting: default or paper; self-ask also has memory.")
+        str | None,
+        Parameter(
+            help="The strategy's setting: default, paper, or one of its own, such as claims (sleuth strategies show NAME)."
+        ),
     ] = None,
     library: Annotated[str | None, Parameter(help="Where to look it up (sleuth library list).")] = None,
     model: Annotated[

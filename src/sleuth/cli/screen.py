@@ -102,8 +102,8 @@ def put_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, most: int 
             print("\t".join(one_line(cell) for cell in row))  # rich would make spaces of the tabs
         return
     table = Table(box=None, pad_edge=False)
-    for head in heads:
-        table.add_column(Text(head, style="bold"))
+    for at, head in enumerate(heads):
+        table.add_column(Text(head, style="bold"), no_wrap=at == 0, overflow="fold" if at == 0 else "ellipsis")
     for row in rows:
         table.add_row(*(Text(one_line(cell, most)) for cell in row))
     console.print(table, soft_wrap=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -61,9 +62,16 @@ def _lines(found: Strategy) -> list[tuple[str, str]]:
         ("cost", card.cost),
         ("latency", card.latency),
         ("calls", card.calls),
+        ("most calls", ", ".join(f"{most:,} ({name})" for name, most in _bounds(found).items())),
         *(("parameter", f"{name} = {_short(value)}") for name, value in _defaults(found).items()),
         *(("setting", f"{name}: {_settings(values)}") for name, values in found.settings.items()),
     ]
+
+
+def _bounds(found: Strategy) -> dict[str, int]:
+    """The most model calls that each setting can make, where the strategy states it."""
+    bounds = {name: found.most_calls(values) for name, values in found.settings.items()}
+    return {name: most for name, most in bounds.items() if most < sys.maxsize}
 
 
 def _defaults(found: Strategy) -> dict[str, Any]:

@@ -167,7 +167,10 @@ def given(plan: Plan | str, most_steps: int = MOST_STEPS, tools: tuple[ToolSpec,
     fatal = [finding.text for finding in lint(plan, most_steps=most_steps, widest=most_steps) if finding.fatal]
     if not plan.steps or fatal:
         raise BadInput(f"The plan cannot be run. {' '.join(fatal[:5])}".strip(), hint="Mend the plan.")
-    return _with_known_tools(completed(plan), tools)
+    if missing := unknown_tools(plan, tools):
+        told = " ".join(finding.text for finding in missing[:5])
+        raise BadInput(f"The plan cannot be run. {told}", hint="Give the tool (--tool NAME), or mend the plan.")
+    return completed(plan)
 
 
 def planned(
@@ -197,8 +200,9 @@ def planned(
         plan, findings = examined(reply.text, most_steps)
         faults = [finding.text for finding in findings if finding.fatal]
         if plan is not None and not faults:
+            missing = unknown_tools(plan, tools)
             plan = _with_known_tools(completed(plan), tools)
-            yield from _noted(plan, findings)
+            yield from _noted(plan, (*findings, *missing))
             if early is not None and again:
                 yield from early.revise(plan)
             return plan
@@ -268,7 +272,7 @@ def synthesized(
     ended: Why = "final_answer",
 ) -> Flow[Answer]:
     """The answer from what the steps came to, which of them failed in its note."""
-    failed = [f"{result.step.id}: {result.wrong}" for result in results.values() if result.wrong]
+    failed = [f"{result.step.id}: {result.wrong.rstrip('.')}" for result in results.values() if result.wrong]
     if reader and (compared := earlier_or_later(question, [r.hop for r in results.values() if not r.wrong])):
         answer = yield from _from_dates(t, *compared)
     elif reader:
@@ -309,6 +313,13 @@ def _noted(plan: Plan | None, findings: tuple[Finding, ...]) -> Flow[None]:
         yield from note("plan", text(plan), plan=as_json(plan, None))
     for finding in findings:
         yield from note("finding", finding.text, code=finding.code, step=finding.step, fatal=finding.fatal)
+
+
+def unknown_tools(plan: Plan, tools: tuple[ToolSpec, ...]) -> tuple[Finding, ...]:
+    """A finding for each step that names a tool that is not there. In a model's plan such a step searches instead."""
+    lost = [step for step in plan.steps if step.tool and not tool_named(tools, step.tool)]
+    text = "Step {} calls the tool {}, which is not there."
+    return tuple(Finding("unknown_tool", step.id, text.format(step.id, step.tool), False) for step in lost)
 
 
 def _with_known_tools(plan: Plan, tools: tuple[ToolSpec, ...]) -> Plan:

@@ -219,18 +219,20 @@ def _looked_up(step: PlanStep, query: str, seen: tuple[Passage, ...], way: Way) 
 def _called(step: PlanStep, answers: Mapping[str, Mapping[str, str]], way: Way) -> Flow[StepResult]:
     """A step that calls a tool; what the tool says is its answer. Its arguments are cut before answers are put into them."""
     spec, text, wrong = tool_named(way.tools, step.tool), "", ""
+    evidence: tuple[Passage, ...] = ()
     query, named = resolved(step, answers), {other for other, _ in references(step.query)}
     written = " ".join((step.query, *(f"{{{other}}}" for other in answers if other not in named)))
     try:
         if spec is None:
             raise BadReply(f"There is no tool {step.tool}.")
         arguments = arguments_for(spec, written, lambda part: resolved(PlanStep(step.id, part), answers))
-        text = (yield from call(spec.name, arguments)).text
+        told = yield from call(spec.name, arguments)
+        text, evidence = told.text, (Passage(told.id, spec.name, f"{spec.name}[{query}]", told.text),)
     except (BadReply, ToolError) as error:
         wrong = str(error)
-    hop = Hop(query, f"{step.tool}[{query}]", text, "failed" if wrong else "found")
+    hop = Hop(query, f"{step.tool}[{query}]", text, "failed" if wrong else "found", evidence)
     yield from noted(hop)
-    result = StepResult(step, query, {ANSWER: text}, hop)
+    result = StepResult(step, query, {ANSWER: text}, hop, seen=evidence)
     return replace(result, wrong=wrong or invalid(step, result))
 
 
