@@ -43,7 +43,12 @@ def closing_answer(path: Path) -> Answer:
 
 
 def start(*command: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """A process that hears Ctrl-C, also where the tests themselves do not (a shell's background job ignores it)."""
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def test_ctrl_c_in_a_script_cancels_waits_and_raises_and_the_next_ask_works(home: Path) -> None:
