@@ -20,7 +20,7 @@ from sleuth.library import index
 from sleuth.models.local import LocalModel
 from sleuth.sample import articles_path
 from sleuth.strategies import TABLE
-from sleuth.trace import Cassette, read_trace
+from sleuth.trace import Cassette, TraceWriter, read_trace
 from sleuth.types import Answer, Completion, Passage
 
 pytestmark = [pytest.mark.model, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -69,13 +69,12 @@ def assert_replays(trace: Path, answer: Answer) -> None:
     recorded = read_trace(trace)
     opened = recorded[0].body
     assert isinstance(opened, Opened)
-    about, told = opened.about, Told()
+    about, copy = opened.about, trace.with_suffix(".replayed.jsonl")
     flow = TABLE[about["strategy"]].flow(opened.question, **about["params"])
-    engine = Engine(
-        Forbidden(), Forbidden(), sinks=[told.events.append], budget=about["budget"], recording=Cassette(recorded)
-    )
-    again = anyio.run(partial(engine.run, flow, question=opened.question, about=about, run=recorded[0].run))
-    assert told.lines() == Told(recorded).lines()
+    with TraceWriter(copy) as writer:
+        engine = Engine(Forbidden(), Forbidden(), sinks=[writer], budget=about["budget"], recording=Cassette(recorded))
+        again = anyio.run(partial(engine.run, flow, question=opened.question, about=about, run=recorded[0].run))
+    assert Told(read_trace(copy)).lines() == Told(recorded).lines()
     assert written(again) == written(answer)
 
 
