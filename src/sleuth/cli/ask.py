@@ -32,7 +32,7 @@ def ask(
     setting: Annotated[
         str | None,
         Parameter(
-            help="The strategy's setting: default, paper, or one of its own, such as claims (sleuth strategies show NAME)."
+            help="The strategy's setting: default, paper, or one of its own, such as claims or memory (sleuth strategies show NAME)."
         ),
     ] = None,
     library: Annotated[str | None, Parameter(help="Where to look it up (sleuth library list).")] = None,
