@@ -270,14 +270,16 @@ def loss(row: Mapping[str, Any]) -> str:
     return "gold read, answer wrong" if row["found"] else "gold not read, answer wrong"
 
 
-def losses(set_name: str, names: Sequence[str]) -> str:
-    """The Markdown table of how many answers of each configuration were lost where."""
+def losses(set_name: str, names: Sequence[str], by_type: bool = False) -> str:
+    """The Markdown table of how many answers of each configuration (and type of question) were lost where."""
     lines = [LOSSES, "|---" * LOSSES.count(" | ") + "|---|"]
     kinds = LOSSES.strip("| ").split(" | ")[2:]
     for name in names:
-        if kept := rows(set_name, name):
-            found = Counter(map(loss, kept))
-            lines.append(f"| {name} | {len(kept)} | {' | '.join(str(found[kind]) for kind in kinds)} |")
+        kept = rows(set_name, name)
+        for type_ in sorted({row["type"] for row in kept}) if by_type else [""] if kept else []:
+            found = Counter(loss(row) for row in kept if not by_type or row["type"] == type_)
+            called = f"{name}, {type_}" if by_type else name
+            lines.append(f"| {called} | {found.total()} | {' | '.join(str(found[kind]) for kind in kinds)} |")
     return "\n".join([f"**{set_name}**", "", *lines])
 
 
@@ -289,13 +291,14 @@ def main() -> None:
     parser.add_argument("--against", choices=list(CONFIGURATIONS), default=YARDSTICK, help="what `report` pairs with")
     parser.add_argument("--model", default="local", help="as for `sleuth ask`")
     parser.add_argument("--most", type=int, default=10_000, help="the first N questions of each set")
+    parser.add_argument("--by-type", action="store_true", help="`losses` for each type of question apart")
     given = parser.parse_args()
     names = given.configuration or list(CONFIGURATIONS)
     if given.what == "report":
         print("\n\n".join(report(name, names, given.against) for name in given.sets))
         return
     if given.what == "losses":
-        print("\n\n".join(losses(name, names) for name in given.sets))
+        print("\n\n".join(losses(name, names, given.by_type) for name in given.sets))
         return
     with tempfile.TemporaryDirectory() as scratch:
         asyncio.run(
