@@ -65,7 +65,7 @@ $(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml | $(BIN)/
 
 # Pins every dependency, with hashes, for all platforms and Python versions.
 lock: $(VENV)/.dev
-	$(LOCK) --extra local -o requirements/run.txt
+	$(LOCK) --extra local --extra bench -o requirements/run.txt
 	$(LOCK) --group dev -c requirements/run.txt -o requirements/dev.txt
 
 clean:
