@@ -10,7 +10,7 @@ QUESTION ?= Who was US president when the Eiffel Tower was completed?
 LOCK   := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet
 
-.PHONY: demo test check format unit slow docs lock clean
+.PHONY: demo test check format unit slow docs bench-small lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -42,6 +42,11 @@ slow: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make.py
+
+# ReAct's protocol with the embedded model on 30 HotpotQA questions and 30 FEVER claims: hours; goes on where it was stopped.
+bench-small: $(VENV)/.dev
+	$(BIN)/sleuth models pull
+	$(BIN)/python benchmarks/small.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with make PYTHON=...")'

@@ -26,14 +26,20 @@ import json
 import random
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import quality
+from sleuth.bench import blame, errors
+from sleuth.bench.folder import Cell, Run
 from sleuth.bench.metrics import exact_match, f1, normalised
-from sleuth.bench.record import Record, folded
+from sleuth.bench.questions import Question
+from sleuth.bench.record import Record, folded, load
+from sleuth.bench.statistics import wilson
 from sleuth.engine import Engine
 from sleuth.events import Event
 from sleuth.library import Library
@@ -357,6 +363,105 @@ async def make(set_name: str, model: Model, scratch: Path, enough: int) -> None:
     await asking.aclose()
 
 
+# --- judging ----------------------------------------------------------------------------------------------------
+
+PARTS = ("query", "retrieval", "reading", "synthesis", "decomposition", "scoring", "label", "none found")
+EXPECTED: Mapping[str, str] = {
+    "query": "query",
+    "removed": "retrieval",
+    "namesake": "retrieval",
+    "answer": "reading",
+    "label": "label",
+}
+"""The part that is to blame, by what was spoilt."""
+ERRORS: Mapping[str, tuple[str, ...]] = {
+    "query": ("search_error",),
+    "removed": ("search_error",),
+    "namesake": ("search_error",),
+    "answer": ("reasoning_error", "hallucination"),
+    "label": ("label_ambiguity",),
+}
+"""The kinds of error that name it rightly: a wrong answer that stands in what was read is a reasoning error, one from nowhere a hallucination."""
+
+
+async def judge(set_name: str, model: Model, scratch: Path) -> None:
+    """Classify and blame every spoilt run that was kept. The source is the spoilt one; the model and the gold passages are true."""
+    questions = quality.question_set(set_name, scratch)
+    by_id = {question["id"]: question for question in questions.questions}
+    source, asking = (
+        LibrarySource(Library.open(questions.library)),
+        quality.Remembering(model, quality.RUNS / "calls.jsonl"),
+    )
+    done = {row["name"] for row in rows(set_name, "judged")}
+    for row in rows(set_name, "made"):
+        if row["kept"] and row["name"] not in done:
+            spoilt = Spoilt(row["kind"], row["id"], row["strategy"], row["detail"])
+            run = spoilt_run(set_name, spoilt, by_id[row["id"]])
+            found = await blame.blame(
+                run,
+                model=asking,
+                source=spoilt.source(source),
+                gold=await blame.gold_of(run.question, source),
+                flow=partial(spoilt.flow, run.question.text),
+                right=partial(is_right, run.question.answers),
+            )
+            verdict = errors.classify(run)
+            told = {"part": found.part, "error": verdict.kind, "rule": verdict.rule, "sure": verdict.sure}
+            told |= {"calls": found.calls, "evidence": found.evidence}
+            append(set_name, "judged", {"name": row["name"], "kind": row["kind"], "strategy": row["strategy"], **told})
+            print(
+                f"{row['kind']:9} {row['strategy']:15} {found.part:14} {verdict.kind:18} {found.evidence}", flush=True
+            )
+    await asking.aclose()
+
+
+def is_right(gold: Sequence[str], answer: Answer) -> bool:
+    """By exact match."""
+    return exact_match(answer.text, gold) == 1.0
+
+
+def spoilt_run(set_name: str, spoilt: Spoilt, row: Mapping[str, Any]) -> Run:
+    """The kept run, with the gold it is held to."""
+    question = Question(
+        id=row["id"],
+        text=row["question"],
+        answers=tuple(spoilt.gold(row["answers"])),
+        supporting=tuple(row["supporting"]),
+        documents=tuple(row["supporting_ids"]),
+        facts=tuple((title, number) for title, number in row.get("supporting_facts", ())),
+        type=row["type"],
+    )
+    cell = Cell(set_name, "local", spoilt.strategy)
+    return Run(cell, question, load(home(set_name) / f"{spoilt.name}.jsonl"))
+
+
+def report(set_name: str) -> str:
+    """The two confusion tables in Markdown, and how often each kind is named rightly, with Wilson's 95% interval."""
+    judged = rows(set_name, "judged")
+    kinds = sorted({row["error"] for row in judged})
+    blamed = _table(judged, "part", PARTS, lambda row: row["part"] == EXPECTED[row["kind"]])
+    classified = _table(judged, "error", kinds, lambda row: row["error"] in ERRORS[row["kind"]])
+    return f"**{set_name}**, blame by repair\n\n{blamed}\n\n**{set_name}**, error analysis by rule\n\n{classified}"
+
+
+def _table(judged: Sequence[Row], key: str, columns: Sequence[str], rightly: Callable[[Row], bool]) -> str:
+    lines = [
+        f"| spoilt | n | {' | '.join(columns)} | named rightly (95% interval) |",
+        "|---" * (len(columns) + 3) + "|",
+    ]
+    for kind in KINDS:
+        these = [row for row in judged if row["kind"] == kind]
+        counts = Counter(row[key] for row in these)
+        hits = sum(map(rightly, these))
+        low, high = wilson(hits, len(these))
+        share = f"{100 * hits / max(1, len(these)):.0f}% ({100 * low:.0f} to {100 * high:.0f})"
+        lines.append(f"| {kind} | {len(these)} | {' | '.join(str(counts[c] or '') for c in columns)} | {share} |")
+    return "\n".join(lines)
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------
+
+
 def home(set_name: str) -> Path:
     """Where the spoilt runs of that set are."""
     return quality.RUNS / "perturbed" / set_name
@@ -385,6 +490,10 @@ def main() -> None:
         for name in given.sets:
             if given.what == "make":
                 asyncio.run(make(name, quality.opened(given.model), Path(scratch), given.enough))
+            elif given.what == "judge":
+                asyncio.run(judge(name, quality.opened(given.model), Path(scratch)))
+            else:
+                print(report(name))
 
 
 if __name__ == "__main__":

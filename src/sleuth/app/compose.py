@@ -179,6 +179,21 @@ def _flow(order: Order) -> Flow[Answer]:
     )
 
 
+def check_models(names: Iterable[str], chosen: settings.Settings) -> None:
+    """Raises as `prepare` does for a model that cannot be used under these settings."""
+    _checked_models(names, chosen, chosen.budget)
+
+
+def is_local(name: str, chosen: settings.Settings) -> bool:
+    """Does that model run on this machine, in Sleuth's hands?"""
+    return isinstance(models.parse(name, chosen), models.LocalName)
+
+
+def opened(name: str, chosen: settings.Settings, keep: Keep) -> Model:
+    """The kept model of that name. Raises `UnknownName`, `BadInput`."""
+    return _model(name, chosen, keep)
+
+
 def store(chosen: settings.Settings) -> RunStore:
     """The store of runs under the home folder."""
     return RunStore(chosen.runs)

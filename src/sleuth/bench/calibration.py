@@ -87,6 +87,16 @@ def area_under_risk(pairs: Sequence[Pair]) -> float:
     return total
 
 
+def abstention(outcomes: Sequence[tuple[bool, bool]]) -> Point:
+    """Where a method that may abstain stands beside the risk-coverage curve, from (answered, right): its `least` is 0.0.
+
+    Of nothing answered the risk is 0.0 (El-Yaniv and Wiener 2010 leave it undefined); so too of nothing asked.
+    """
+    answered = [right for said, right in outcomes if said]
+    risk = 1 - sum(answered) / len(answered) if answered else 0.0
+    return Point(len(answered) / max(1, len(outcomes)), risk, 0.0)
+
+
 def interval(
     pairs: Sequence[Pair],
     measure: Callable[[Sequence[Pair]], float | None],

@@ -51,7 +51,8 @@ class Reply:
 class Record:
     """One run: what it was (`about`), what it looked up, called and noted, in order, and its answer (None: interrupted).
 
-    `seconds` are those of all requests one after the other, without the loading of the model.
+    `seconds` are those of all requests one after the other, without the loading of the model and
+    without waiting for its turn.
     """
 
     run: str = ""
@@ -103,7 +104,7 @@ def folded(events: Iterable[Event]) -> Record:
                 begun[event.span] = request
             case Attempt(kind="cache", data=data):
                 reused += float(data.get("seconds", 0.0))
-            case Attempt(kind="load", data=data):
+            case Attempt(kind="load" | "queue", data=data):
                 reused -= float(data.get("seconds", 0.0))
             case Finished() | Failed():
                 usage += event.body.usage

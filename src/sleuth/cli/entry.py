@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from sleuth import __version__
-from sleuth.cli import ask, compare, index, library, models, plan, runs, strategies
+from sleuth.cli import ask, bench, compare, index, library, models, plan, runs, strategies
 from sleuth.cli.screen import default_shown, put, put_error, stderr
 from sleuth.cli.signals import ToldToEnd, heard
 from sleuth.errors import BadInput, EnvironmentFault, SleuthError
@@ -30,7 +30,7 @@ def build() -> App:
     )
     for group in (ask, plan, compare, index):
         group.add_to(app)
-    for group in (library, strategies, runs, models):
+    for group in (library, strategies, runs, models, bench):
         app.command(group.app)
     return app
 

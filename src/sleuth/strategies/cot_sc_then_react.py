@@ -27,6 +27,7 @@ def cot_sc_then_react(
     steps: int | None = None,
     reader: bool = True,
     task: Task = "question",
+    shots: int = 3,
     guards: Guards = Guards(),
 ) -> Flow[Answer]:
     """CoT-SC with `n` samples; where the majority has less than `share` of them, ReAct (`steps`: 7, 5 for a claim).
@@ -37,7 +38,7 @@ def cot_sc_then_react(
     answer = yield from back_off(
         first,
         unsure(share),
-        lambda found: react(question, steps=steps or STEPS[task], reader=reader, task=task, guards=guards),
+        lambda found: react(question, steps=steps or STEPS[task], reader=reader, task=task, shots=shots, guards=guards),
         names=("cot-sc", "react"),
     )
     return (yield from checked_by(question, answer, task, guards))

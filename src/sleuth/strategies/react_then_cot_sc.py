@@ -34,13 +34,14 @@ def react_then_cot_sc(
     reader: bool = True,
     sure: float = SURE,
     task: Task = "question",
+    shots: int = 3,
     guards: Guards = Guards(),
 ) -> Flow[Answer]:
     """ReAct with `steps` steps (7; 5 for a claim), then CoT-SC with `n` samples where it has no answer.
 
     `reader` lets a reading answer (see `react`): then a confidence under `sure` is a reason to back off, too.
     """
-    first = react(question, steps=steps or STEPS[task], reader=reader, task=task, guards=guards)
+    first = react(question, steps=steps or STEPS[task], reader=reader, task=task, shots=shots, guards=guards)
     answer = yield from back_off(
         first,
         unsure(sure) if reader else no_answer,
