@@ -83,11 +83,12 @@ NOTES: Mapping[str, str] = {
 """Kinds of `Noted` that the packaged strategies write. A test compares them with the source."""
 
 ATTEMPTS: Mapping[str, str] = {
-    "cache": "answered from a recording (replay, resume)",
+    "cache": "answered from a recording (replay, resume) or from calls made before (bench)",
     "download": "the model file is being fetched",
     "fault": "the library on disk is damaged",
     "load": "the embedded model is being loaded",
     "overrun": "the model used more than it had said it would; the budget charges what it can",
+    "queue": "a bench's call waited for its turn at the embedded model",
     "repair": "the server refused a part of the request, which is left out or said otherwise",
     "retry": "the call failed in a way that may pass, and is made again after a wait",
     "wait": "waiting: for the server's rate limit, for a free place, or for other calls to settle",

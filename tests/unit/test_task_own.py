@@ -88,7 +88,7 @@ def test_questions_to_ask_need_no_answers_and_keep_their_ids_when_others_come(tm
     more = tasks.read_questions(written(tmp_path, "q.csv", "question,id\nNew?,\nA?,\nA?,\nB?,b\n"))
     assert set(few) < set(more)
     assert len(dict(few)) == 3
-    with pytest.raises(BadInput, match='line 1: "question" is missing; line 3: .*the id "b" stands twice'):
+    with pytest.raises(BadInput, match=r'line 1: "question" is missing; line 3: .*the id "b" stands twice'):
         tasks.read_questions(
             written(tmp_path, "q.jsonl", '{"id": 1}\n{"question": "B?", "id": "b"}\n{"question": "C?", "id": "b"}\n')
         )

@@ -348,7 +348,7 @@ def test_a_row_that_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="stands twice"):
         tasks.load(as_json(tmp_path / "t.json", HOTPOT, HOTPOT))
     (tmp_path / "cut.json").write_text(json.dumps([HOTPOT, HOTPOT])[:-40])
-    with pytest.raises(BadInput, match="Record 2 of .*cut.json is not JSON"):
+    with pytest.raises(BadInput, match=r"Record 2 of .*cut\.json is not JSON"):
         tasks.load(tmp_path / "cut.json")
 
 

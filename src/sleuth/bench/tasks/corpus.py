@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from sleuth.bench.tasks import fetch
 from sleuth.bench.tasks.files import Source, repaired
 from sleuth.bench.tasks.kinds import Paragraph, Row, digest, joined
 from sleuth.errors import BadInput, EnvironmentFault
@@ -21,15 +22,21 @@ _MARKS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", 
 
 
 def place(cache: Path, name: str, sources: Iterable[Source]) -> Path:
-    """Where the passages of that set from these files are kept, by the files' content."""
+    """Where the passages of that set from these files are kept, by the files' content. Raises `BadInput`."""
     found = hashlib.blake2b(VERSION.encode(), digest_size=8)
     for source in sources:
-        for one in source.members():
-            found.update(f"\0{one.name}\0".encode())
-            with one.opened() as stream:
-                while block := stream.read(1 << 20):
-                    found.update(block)
+        for file in _on_disk(source):
+            try:
+                found.update(f"\0{source.member}\0{fetch.sha256(file)}".encode())
+            except OSError as fault:
+                raise BadInput(f"{file} cannot be read: {fault.strerror or fault}.", hint="Check the path.") from fault
     return cache / f"{name}-{found.hexdigest()}.jsonl"
+
+
+def _on_disk(source: Source) -> list[Path]:
+    if not source.path.is_dir():
+        return [source.path]
+    return [one.path / one.member for one in source.members()]
 
 
 def kept(passages: Iterable[Paragraph], file: Path) -> Mapping[str, str]:

@@ -22,7 +22,6 @@ MOST_SECONDS = 3600.0
 QUIET_SECONDS = 30.0
 """Longest wait for the next byte."""
 MOST_REDIRECTS = 5
-BLOCK = 1 << 18
 
 
 def fetched(address: str, folder: Path, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS) -> Path:
@@ -151,7 +150,7 @@ def _keep(reply: http.Response, url: str, part: Path, mark: Path, most_bytes: in
     with part.open("r+b" if start else "wb") as file:
         file.seek(start)
         file.truncate()
-        for block in reply.iter_raw(BLOCK):
+        for block in reply.iter_raw():
             done += len(block)
             if done > most_bytes:
                 raise _too_large(url, most_bytes, part)
