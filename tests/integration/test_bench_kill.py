@@ -24,6 +24,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGK
 
 PATIENCE = 60.0
 """Seconds in which a program must have come so far."""
+AT_ONCE = 3
+"""Calls that may be under way: CoT-SC's samples."""
 QUESTIONS = [
     {"id": f"q{n}", "question": f"In what year was the tower number {n} completed?", "answers": [str(1880 + n)]}
     for n in range(7)
@@ -102,7 +104,8 @@ def test_a_bench_killed_in_the_middle_makes_no_finished_call_again_and_ends_the_
         made = requests(server)
     assert timeless(again) == timeless(whole)
     assert made.keys() == reference.keys()
-    assert made.total() == reference.total() + len(moments)  # each kill lost the one call that was under way
+    lost = made.total() - reference.total()
+    assert len(moments) <= lost <= AT_ONCE * len(moments)  # each kill lost the calls that were under way, and no other
     assert all(row["done"] == row["asked"] == len(QUESTIONS) for row in again["tasks"][0]["rows"])
 
 
