@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import quality
-from sleuth.bench import blame, errors
+from sleuth.bench import blame
 from sleuth.bench.folder import Cell, Run
 from sleuth.bench.metrics import exact_match, f1, normalised
 from sleuth.bench.questions import Question
@@ -385,7 +385,7 @@ ERRORS: Mapping[str, tuple[str, ...]] = {
 
 
 async def judge(set_name: str, model: Model, scratch: Path) -> None:
-    """Classify and blame every spoilt run that was kept. The source is the spoilt one; the model and the gold passages are true."""
+    """Blame every spoilt run that was kept. The source is the spoilt one; the model and the gold passages are true."""
     questions = quality.question_set(set_name, scratch)
     by_id = {question["id"]: question for question in questions.questions}
     source, asking = (
@@ -405,13 +405,9 @@ async def judge(set_name: str, model: Model, scratch: Path) -> None:
                 flow=partial(spoilt.flow, run.question.text),
                 right=partial(is_right, run.question.answers),
             )
-            verdict = errors.classify(run)
-            told = {"part": found.part, "error": verdict.kind, "rule": verdict.rule, "sure": verdict.sure}
-            told |= {"calls": found.calls, "evidence": found.evidence}
-            append(set_name, "judged", {"name": row["name"], "kind": row["kind"], "strategy": row["strategy"], **told})
-            print(
-                f"{row['kind']:9} {row['strategy']:15} {found.part:14} {verdict.kind:18} {found.evidence}", flush=True
-            )
+            told = {"name": row["name"], "kind": row["kind"], "strategy": row["strategy"], "part": found.part}
+            append(set_name, "judged", {**told, "calls": found.calls, "evidence": found.evidence})
+            print(f"{row['kind']:9} {row['strategy']:15} {found.part:14} {found.evidence}", flush=True)
     await asking.aclose()
 
 
@@ -435,13 +431,21 @@ def spoilt_run(set_name: str, spoilt: Spoilt, row: Mapping[str, Any]) -> Run:
     return Run(cell, question, load(home(set_name) / f"{spoilt.name}.jsonl"))
 
 
-def report(set_name: str) -> str:
+def report(set_name: str, scratch: Path) -> str:
     """The two confusion tables in Markdown, and how often each kind is named rightly, with Wilson's 95% interval."""
-    judged = rows(set_name, "judged")
-    kinds = sorted({row["error"] for row in judged})
-    blamed = _table(judged, "part", PARTS, lambda row: row["part"] == EXPECTED[row["kind"]])
-    classified = _table(judged, "error", kinds, lambda row: row["error"] in ERRORS[row["kind"]])
-    return f"**{set_name}**, blame by repair\n\n{blamed}\n\n**{set_name}**, error analysis by rule\n\n{classified}"
+    from sleuth.bench import errors
+
+    by_id = {question["id"]: question for question in quality.question_set(set_name, scratch).questions}
+    classified = []
+    for row in rows(set_name, "made"):
+        if row["kept"]:
+            spoilt = Spoilt(row["kind"], row["id"], row["strategy"], row["detail"])
+            verdict = errors.classify(spoilt_run(set_name, spoilt, by_id[row["id"]]))
+            classified.append({"kind": row["kind"], "error": verdict.kind})
+    kinds = sorted({row["error"] for row in classified})
+    blamed = _table(rows(set_name, "judged"), "part", PARTS, lambda row: row["part"] == EXPECTED[row["kind"]])
+    erred = _table(classified, "error", kinds, lambda row: row["error"] in ERRORS[row["kind"]])
+    return f"**{set_name}**, blame by repair\n\n{blamed}\n\n**{set_name}**, error analysis by rule\n\n{erred}"
 
 
 def _table(judged: Sequence[Row], key: str, columns: Sequence[str], rightly: Callable[[Row], bool]) -> str:
@@ -493,7 +497,7 @@ def main() -> None:
             elif given.what == "judge":
                 asyncio.run(judge(name, quality.opened(given.model), Path(scratch)))
             else:
-                print(report(name))
+                print(report(name, Path(scratch)))
 
 
 if __name__ == "__main__":

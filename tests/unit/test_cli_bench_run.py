@@ -52,7 +52,12 @@ def test_the_output_for_machines_is_one_object(server: StubServer, capsys: pytes
     assert main(words(server, "--strategy", "standard", "--json", "-q")) == 0
     out, err = capsys.readouterr()
     [row] = json.loads(out)["tasks"][0]["rows"]
-    assert (row["method"], row["done"], row["scores"]["em"]["value"], row["costs"]["calls"]) == ("standard", 8, 1.0, 1.0)
+    assert (row["method"], row["done"], row["scores"]["em"]["value"], row["costs"]["calls"]) == (
+        "standard",
+        8,
+        1.0,
+        1.0,
+    )
     assert err == ""
 
 
@@ -108,5 +113,10 @@ def test_power_tells_a_difference_or_a_number_of_questions(capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out)["questions"] == 230
     assert main(["bench", "power", "--questions", "3"]) == 0
     assert "no difference" in capsys.readouterr().out
-    for wrong in (["--questions", "30", "--difference", "0.1"], [], ["--difference", "0"], ["--questions", "9", "--sd", "-1"]):
+    for wrong in (
+        ["--questions", "30", "--difference", "0.1"],
+        [],
+        ["--difference", "0"],
+        ["--questions", "9", "--sd", "-1"],
+    ):
         assert main(["bench", "power", *wrong]) == 2
