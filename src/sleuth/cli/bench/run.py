@@ -58,7 +58,7 @@ def run(
     ] = None,
     sample: Annotated[int | None, Parameter(help="So many questions of each task.", converter=whole)] = None,
     seed: Annotated[int, Parameter(help="Which sample.", converter=whole)] = 0,
-    stratify: Annotated[bool, Parameter(help="Sample each label or type alike.", negative="")] = False,
+    stratify: Annotated[bool, Parameter(help="Of each label or type its share.", negative="")] = False,
     ids: Annotated[
         list[Path] | None,
         Parameter(help="A file of question ids: one for all tasks, or one for each in their order.", negative=""),
