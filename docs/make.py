@@ -85,7 +85,7 @@ NOTES: Mapping[str, str] = {
 ATTEMPTS: Mapping[str, str] = {
     "cache": "answered from a recording (replay, resume) or from calls made before (bench)",
     "download": "the model file is being fetched",
-    "fault": "the library on disk is damaged",
+    "fault": "the library on disk is damaged, or model calls cannot be kept (bench)",
     "load": "the embedded model is being loaded",
     "overrun": "the model used more than it had said it would; the budget charges what it can",
     "queue": "a bench's call waited for its turn at the embedded model",

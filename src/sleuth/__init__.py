@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sleuth.app import ask as ask
     from sleuth.app import strategy as strategy
     from sleuth.app import stream as stream
+    from sleuth.app.batching import batch as batch
     from sleuth.app.compare import Comparison as Comparison
     from sleuth.app.comparing import compare as compare
     from sleuth.app.planning import plan as plan
@@ -59,6 +60,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "sleuth.app": ("aask", "ask", "strategy", "stream"),
+    "sleuth.app.batching": ("batch",),
     "sleuth.app.compare": ("Comparison",),
     "sleuth.app.comparing": ("compare",),
     "sleuth.app.planning": ("plan",),
@@ -83,6 +85,7 @@ __all__ = [  # noqa: RUF022  by what they are for, not by the alphabet
     "ask",
     "aask",
     "stream",
+    "batch",
     "compare",
     "plan",
     "strategy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import re
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -35,8 +36,8 @@ def _gather(value: Any, texts: dict[str, str]) -> None:
                 texts[f"{value.__module__}.{name}"] = repr(
                     sorted(found, key=str) if isinstance(found, frozenset) else found
                 )
-            elif hasattr(found, "pattern"):
-                texts[f"{value.__module__}.{name}"] = str(found.pattern)
+            elif isinstance(found, re.Pattern):
+                texts[f"{value.__module__}.{name}"] = found.pattern
             _gather(found, texts)
     for each in inside:
         _gather(each, texts)

@@ -172,7 +172,11 @@ def test_the_readers_prompt_with_two_passages_is_that_of_its_golden_file():
 
 
 def test_every_golden_file_has_its_test():
-    assert {path.stem for path in GOLDEN.glob("*")} == {"reader", *(f"{name}.{setting}" for name, setting in SETTINGS)}
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {
+        "reader",
+        "judge",
+        *(f"{name}.{setting}" for name, setting in SETTINGS),
+    }
 
 
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)

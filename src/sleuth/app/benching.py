@@ -190,7 +190,9 @@ class Benching:
                 for cell, asked in cells.items()
                 for question in asked
             ]
-            await Batch(asks, at_once=self.at_once).perform(keep)
+            await Batch(asks, at_once=self.at_once, again="all").perform(
+                keep
+            )  # begun anew: `Cached` tells their seconds
 
     def _one(self, cell: Cell, question: Question, model: Model, source: Source) -> Ask:
         trace = self.folder.trace(cell, question.id)

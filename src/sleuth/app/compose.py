@@ -114,7 +114,7 @@ def prepare(
 
 async def perform(order: Order, keep: Keep) -> Answer:
     """Run the order in this event loop, on the kept models. Raises what `Engine.run` raises, and `NoLibrary`."""
-    source = await _source(order)
+    source = await source_of(order)
     with _writing(order.trace) as writers:
         engine = Engine(
             _model(order.model, order.settings, keep),
@@ -233,7 +233,8 @@ def _model(model: ModelLike, chosen: settings.Settings, keep: Keep) -> Model:
     return keep.model(named, lambda: models.make(named, lambda: keep.limiter(server)))
 
 
-async def _source(order: Order) -> Source:
+async def source_of(order: Order) -> Source:
+    """The order's source, opened where it is a name. Raises `NoLibrary`, `LibraryFault`."""
     if not isinstance(order.library, str | Path):
         return order.library
     folder = await anyio.to_thread.run_sync(libraries.existing, order.library, order.settings)

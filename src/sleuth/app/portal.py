@@ -120,11 +120,15 @@ class Job(Generic[T]):
                 pass  # a wait without end could not be interrupted on Windows
             return self.future.result()
         except KeyboardInterrupt:
-            self.cancel()
-            with contextlib.suppress(KeyboardInterrupt):
-                concurrent.futures.wait((self.future,), timeout=PATIENCE)
-            self._abandoned_if_late()
+            self.end()
             raise
+
+    def end(self) -> None:
+        """Cancel the work if it still runs, and wait for it in this thread: `PATIENCE` seconds, or until a Ctrl-C."""
+        self.cancel()
+        with contextlib.suppress(KeyboardInterrupt):
+            concurrent.futures.wait((self.future,), timeout=PATIENCE)
+        self._abandoned_if_late()
 
     async def outcome(self) -> T:
         """Wait in an asyncio task; when that is cancelled, the work is, and is waited for."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from sleuth.cli.answers import exit_status, put_answer, put_answer_json
+from sleuth.cli.batch import ask_file
 from sleuth.cli.live import Live
 from sleuth.cli.screen import Output, prints_apart, put, stderr, whole
 from sleuth.errors import BadInput
@@ -18,7 +19,8 @@ Examples:
   sleuth ask "Who was US president when the Eiffel Tower was completed?"
   sleuth ask "Who designed it?" --library notes --strategy self-ask --calls 6
   sleuth ask "How much taller is the one than the other?" --strategy react --tool calculator
-  sleuth ask "Which of the two towers is taller?" --plan plan.json"""
+  sleuth ask "Which of the two towers is taller?" --plan plan.json
+  sleuth ask --file questions.jsonl --library notes --json > answers.jsonl"""
 
 
 def add_to(app: App) -> None:
@@ -57,6 +59,23 @@ def ask(
     plan: Annotated[
         Path | None, Parameter(help="Run the plan in this file (sleuth plan --output FILE), by plan-and-solve.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        Parameter(
+            help="Ask every question of this file (.jsonl, .csv, or .txt with one a line; - is standard input).",
+            allow_leading_hyphen=True,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        Parameter(name=("--output", "-o"), help="With --file: the folder of traces. The same command goes on in it."),
+    ] = None,
+    again: Annotated[
+        Literal["interrupted", "failed", "all"], Parameter(help="With --file: what of a batch is asked once more.")
+    ] = "interrupted",
+    at_once: Annotated[
+        int, Parameter(help="With --file: questions at the same time; helps with a server only.", converter=whole)
+    ] = 1,
     trace: Annotated[Path | None, Parameter(help="Write the trace to this file.")] = None,
     no_trace: Annotated[bool, Parameter(help="Write no trace.", negative="")] = False,
     offline: Annotated[bool | None, Parameter(help="Never fetch a model.", negative="")] = None,
@@ -67,6 +86,10 @@ def ask(
     from sleuth.app import compose, settings
     from sleuth.app.asking import wait_for
 
+    if file is None and (folder is not None or again != "interrupted" or at_once != 1):
+        raise BadInput(
+            "--output, --again and --at-once are for a file of questions.", hint="Give --file FILE with them."
+        )
     params = given_params(param, guard)
     if plan is not None:
         params["plan"], strategy = planned(plan), strategy or "plan-and-solve"
@@ -81,6 +104,23 @@ def ask(
         seconds=seconds,
         offline=offline,
     )
+    if file is not None:
+        if question or plan is not None or trace is not None or no_trace:
+            raise BadInput(
+                "--file takes no question and no plan beside it, and keeps its own traces.",
+                hint="Leave the others out.",
+            )
+        return ask_file(
+            file,
+            folder,
+            params=params,
+            tools=tool or (),
+            at_once=at_once,
+            again=again,
+            given=chosen,
+            quiet=quiet,
+            output=output,
+        )
     live = Live(stderr(), quiet=quiet)
     with prints_apart():
         order = compose.prepare(

@@ -10,7 +10,6 @@ import errno
 import json
 import os
 import shlex
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import LibraryFault, NoLibrary
 from sleuth.library.words import keys
+from sleuth.locks import try_lock
 
 if TYPE_CHECKING:
     import tantivy
@@ -371,7 +371,7 @@ def locked(folder: Path) -> Iterator[None]:
     with faults(folder, "write"):
         file = (folder / "writer.lock").open("a+", encoding="utf-8")
     with file:
-        if not _try_lock(file.fileno()):
+        if not try_lock(file.fileno()):
             file.seek(0)
             holder = file.read(20).strip()
             raise LibraryFault(
@@ -382,21 +382,3 @@ def locked(folder: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(descriptor, 100, os.SEEK_SET)  # beyond the holder's number, which others must be able to read
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as failure:
-        if failure.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-            return False
-        raise
-    return True

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import anyio
+
+from sleuth.locks import try_lock
 
 T = TypeVar("T")
 
@@ -91,7 +92,7 @@ class Lock:
     def __enter__(self) -> None:
         self._file = self._path.open("ab")
         try:
-            while not _lock(self._file):
+            while not try_lock(self._file.fileno()):
                 self._job.tell(*self._job.state[:2], "waiting for another process that fetches it")
                 self._job.pause(LOOK_SECONDS)
         except BaseException:  # whatever it is, it is raised again
@@ -102,19 +103,3 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-
-
-def _lock(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

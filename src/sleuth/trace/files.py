@@ -137,6 +137,15 @@ def read_trace(path: Path) -> list[Event]:
     return list(_events(path, data))
 
 
+def salvage(path: Path) -> list[Event]:
+    """The events of a trace up to the first line that is damaged (the power was cut); none of a file that is no trace."""
+    found: list[Event] = []
+    with contextlib.suppress(BadInput, OSError):
+        for event in _events(path, path.read_bytes()):
+            found.append(event)
+    return found
+
+
 def _events(path: Path, data: bytes) -> Iterator[Event]:
     lines = data.split(b"\n")
     torn = lines.pop()  # b"" after the last whole line

@@ -36,13 +36,12 @@ def prompt(run: Run) -> tuple[Message, ...]:
     evidence = "\n".join(f"{p.title}: {' '.join(p.text.split()[:WORDS])}" for p in shown) or "none"
     reasoning = answer.transcript[-TEXT:] if answer else ""
     kinds = "\n".join(f"{letter}. {SAID[kind]}" for letter, kind in _letters(facts).items())
-    outside = defuse(f"{evidence}\nReasoning: {reasoning or 'none'}", LABELS)
+    outside = f"Evidence: {defuse(evidence, LABELS)}\nReasoning: {defuse(reasoning, LABELS) or 'none'}\n"
+    given = defuse(" ".join(facts.answer.split())[:TEXT], LABELS)
     return (
         Message("user", f"Say what kind of trajectory this is.\nQuestion: {run.question.text}\n"),
-        Message(
-            "user", f"Right answer: {facts.gold[0] if facts.gold else ''}\nGiven answer: {facts.answer or 'none'}\n"
-        ),
-        Message("observation", f"Evidence: {outside}\n"),
+        Message("user", f"Right answer: {facts.gold[0] if facts.gold else ''}\nGiven answer: {given or 'none'}\n"),
+        Message("observation", outside),
         Message("user", f"Kinds:\n{kinds}\nLetter:"),
     )
 

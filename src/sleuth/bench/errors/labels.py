@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,9 +16,13 @@ Key: TypeAlias = tuple[Cell, str]
 """A cell and a question's id."""
 
 
+SEEN = "after the rules"
+"""Note of a label that was given when the rules' verdict had been shown: a correction, which no agreement counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A person's verdict on a run; `kind` "" takes an earlier one back."""
+    """A person's verdict on a run; `kind` "" takes an earlier one back. `note` "" says that it was given blind."""
 
     task: str
     model: str
@@ -35,8 +39,10 @@ class Label:
 
 
 def put_label(folder: BenchFolder, label: Label) -> None:
-    """Add it to the file, and see it on the disk."""
-    with _file(folder).open("ab") as file:
+    """Add it to the file, and see it on the disk. A line that was cut off before it stays a line of its own."""
+    with _file(folder).open("a+b") as file:
+        if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+            file.write(b"\n")
         file.write(json.dumps(asdict(label), ensure_ascii=False).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
@@ -48,20 +54,31 @@ def take_back(folder: BenchFolder, run: Run, by: str) -> None:
     put_label(folder, Label(cell.task, cell.model, cell.method, run.question.id, "", by))
 
 
-def labels(folder: BenchFolder) -> Mapping[str, Mapping[Key, Label]]:
-    """Each person's labels. A torn or foreign line is passed over."""
+def labels(folder: BenchFolder, *, corrected: bool = False) -> Mapping[str, Mapping[Key, Label]]:
+    """Each person's labels: those given blind, or with `corrected` the last of all. A torn or foreign line is passed over."""
     found: dict[str, dict[Key, Label]] = {}
     path = _file(folder)
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
-        try:
-            label = Label(**json.loads(line))
-        except (ValueError, TypeError):
+        label = _label(line)
+        if label is None or (label.note == SEEN and not corrected):
             continue
-        if label.kind in MEANING:
-            found.setdefault(label.by, {})[label.key] = label
+        mine = found.setdefault(label.by, {})
+        if label.kind:
+            mine[label.key] = label
         else:
-            found.get(label.by, {}).pop(label.key, None)
-    return found
+            mine.pop(label.key, None)
+    return {name: mine for name, mine in found.items() if mine}
+
+
+def _label(line: bytes) -> Label | None:
+    """The label of a line; None where it is none."""
+    try:
+        row = json.loads(line)
+        label = Label(**row)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    fine = all(isinstance(getattr(label, field.name), str) for field in fields(label))
+    return label if fine and (not label.kind or label.kind in MEANING) else None
 
 
 def _file(folder: BenchFolder) -> Path:

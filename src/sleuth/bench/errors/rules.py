@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sleuth.bench.errors.facts import Facts, standing, stands
+from sleuth.bench.errors.facts import Facts, standing, stands, telling
 from sleuth.bench.folder import Run
+from sleuth.bench.metrics.amounts import amount
 from sleuth.errors import BadInput
 
 Kind: TypeAlias = Literal[
@@ -33,11 +34,14 @@ MEANING: dict[Kind, str] = {
     "search_error": "wrong, and what is needed was never found",
     "hallucination": "wrong, and the answer stands in nothing that was found",
     "label_ambiguity": "the answer is right in other words, or the gold answer is not borne out by the gold passages",
-    "not_run": "the model or the source was gone, or the run was stopped: it says nothing of the method",
+    "not_run": "it says nothing of the method: model or source was gone, the run was stopped, or no gold answer is known",
 }
 """What each kind means; the paper counts a loop among the reasoning errors."""
 
 OUTSIDE = ("model_error", "source_error", "cancelled", "deadline")
+"""Ends that are the surroundings' doing."""
+STUCK = ("repeated", "step_limit", "follow_up_limit", "unparsable")
+"""Ends that say the run did not find its way out by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def classify(run: Run) -> Verdict:
     return next(found for rule in (RIGHT if facts.is_right else WRONG) if (found := rule(facts)) is not None)
 
 
-# --- right ------------------------------------------------------------------------------------------------------
+# --- right: correct reasoning and facts (true positive), or a hallucinated one (false positive) ------------------------
 
 
 def right_from_memory(facts: Facts) -> Verdict | None:
@@ -77,41 +81,56 @@ def right_from_memory(facts: Facts) -> Verdict | None:
     )
 
 
+def right_with_a_false_step(facts: Facts) -> Verdict | None:
+    """An intermediate answer stands in nothing that was found. It may still be true, or not have mattered."""
+    if not facts.unsupported:
+        return None
+    told = f"The intermediate answer {facts.unsupported[:80]!r} stands in nothing that was found."
+    return Verdict("false_positive", "right_with_a_false_step", told, sure=False)
+
+
 def right_with_all_gold(facts: Facts) -> Verdict | None:
-    """All gold was found, and the answer stands in it (or is a yes, a no, a label)."""
+    """All gold was found, and the answer stands in it (or is a yes, a no, a label, named by the question, or reckoned)."""
     if not facts.knows_gold or facts.missing:
         return None
-    if facts.is_closed:
-        return Verdict("true_positive", "right_with_all_gold", "Every gold page was found.", sure=True)
-    if title := standing(facts.answer, facts.gold_seen):
-        return Verdict(
-            "true_positive", "right_with_all_gold", f"Every gold page was found; it stands in {title}.", sure=True
-        )
-    return None
+    title = standing(facts.answer, facts.gold_seen)
+    if not title and not facts.is_chosen and not facts.is_amount:
+        return None
+    stood = f"; it stands in {title}" if title and not facts.is_closed else ""
+    return Verdict("true_positive", "right_with_all_gold", f"Every gold page was found{stood}.", sure=True)
 
 
 def right_and_standing(facts: Facts) -> Verdict | None:
     """The answer stands in what was found, though not all gold was (or none is known)."""
-    if facts.is_closed or not facts.answer_stands:
+    if not facts.answer_stands:
         return None
-    lacking = f"; {len(facts.missing)} gold pages were not found" if facts.missing else ""
+    lacking = f"; never found: {facts.told(facts.missing)}" if facts.missing else ""
     return Verdict("true_positive", "right_and_standing", f"It stands in {facts.answer_stands}{lacking}.", sure=False)
+
+
+def right_without_gold(facts: Facts) -> Verdict | None:
+    """One of the question's own choices where no gold pages are known: it need not stand anywhere."""
+    if not facts.is_chosen or facts.knows_gold:
+        return None
+    return Verdict("true_positive", "right_without_gold", "No gold pages are known for this question.", sure=False)
 
 
 def right_without_evidence(facts: Facts) -> Verdict | None:
     """What the answer needs was not found: a lucky guess, or the model's own knowledge."""
-    what = f"{len(facts.missing)} gold pages were not found" if facts.missing else "it stands in nothing that was found"
-    if facts.is_closed and not facts.knows_gold:
-        return Verdict("true_positive", "right_without_gold", "No gold pages are known for this question.", sure=False)
-    return Verdict("false_positive", "right_without_evidence", f"Right, but {what}.", sure=not facts.answer_stands)
+    lacking = f"never found: {facts.told(facts.missing)}" if facts.missing else ""
+    told = lacking if facts.is_chosen else "; ".join(filter(None, ("it stands in nothing that was found", lacking)))
+    sure = not (facts.is_chosen or facts.is_amount or facts.answer_told)
+    return Verdict("false_positive", "right_without_evidence", f"Right, but {told}.", sure=sure)
 
 
-# --- wrong ------------------------------------------------------------------------------------------------------
+# --- wrong: reasoning error, search error, hallucination, label ambiguity -----------------------------------------------
 
 
-def never_ran(facts: Facts) -> Verdict | None:
-    """The surroundings failed."""
+def says_nothing(facts: Facts) -> Verdict | None:
+    """The surroundings failed, or no gold answer is known."""
     answer = facts.record.answer
+    if not facts.gold:
+        return Verdict("not_run", "no_gold_answer", "No gold answer is known.", sure=True)
     if answer is None or answer.status != "failed" or answer.ended not in OUTSIDE:
         return None
     return Verdict("not_run", "never_ran", answer.note or answer.ended, sure=True)
@@ -119,57 +138,45 @@ def never_ran(facts: Facts) -> Verdict | None:
 
 def same_in_other_words(facts: Facts) -> Verdict | None:
     """The answer and the gold answer say the same: aliases, dates, numbers, or one holds the other."""
-    if not facts.same or facts.is_closed:
+    if not facts.same:
         return None
     told = f"{facts.answer!r} for {facts.gold[0]!r}: {facts.same}."
-    return Verdict("label_ambiguity", "same_in_other_words", told, sure=facts.same != "one holds the other")
+    return Verdict("label_ambiguity", "same_in_other_words", told, sure=facts.same == "the same in other signs")
 
 
 def label_not_borne_out(facts: Facts) -> Verdict | None:
-    """All gold pages were found; the answer stands in them and the gold answer in none."""
-    if facts.is_closed or not facts.knows_gold or facts.missing:
+    """All gold pages were found; the answer stands in them and the gold answer in none, nor in the question."""
+    if facts.is_closed or facts.gold_is_closed or not facts.knows_gold or facts.missing:
         return None
     ours = standing(facts.answer, facts.gold_seen)
-    theirs = next((title for gold in facts.gold if (title := standing(gold, facts.gold_seen))), "")
-    if not ours or theirs or (facts.in_question and any(stands(gold, facts.run.question.text) for gold in facts.gold)):
+    if not ours or any(telling(gold, facts.gold_seen) or stands(gold, facts.run.question.text) for gold in facts.gold):
         return None
     told = f"{facts.answer!r} stands in {ours}; {facts.gold[0]!r} stands in no gold page."
-    return Verdict("label_ambiguity", "label_not_borne_out", told, sure=True)
+    reckoned = any(amount(gold) is not None for gold in facts.gold)
+    return Verdict("label_ambiguity", "label_not_borne_out", told, sure=not reckoned and not facts.in_question)
 
 
 def looped(facts: Facts) -> Verdict | None:
-    """The same was looked up again, and no answer came of it."""
+    """The same was asked for again, the run did not get out of it, and what is needed was not found (or nothing was answered)."""
     answer = facts.record.answer
-    stuck = answer is not None and (answer.ended in ("repeated", "step_limit", "follow_up_limit"))
-    if not facts.repeated or not (stuck or not facts.answer):
+    if answer is None or not facts.repeated:
         return None
-    return Verdict("loop", "looped", f"Again: {facts.repeated[:120]}", sure=True)
+    if facts.answer and (answer.ended not in STUCK or (facts.knows_gold and not facts.missing)):
+        return None
+    return Verdict("loop", "looped", f"Again: {facts.repeated[:120]}", sure=answer.ended in STUCK)
 
 
 def gold_never_found(facts: Facts) -> Verdict | None:
     """Of a gold page nothing was seen."""
     if not facts.looked or not facts.missing:
         return None
-    nothing = f"; {facts.empty} look-ups brought nothing" if facts.empty else ""
-    return Verdict("search_error", "gold_never_found", f"Never found: {', '.join(facts.missing)}{nothing}.", sure=True)
-
-
-def invented(facts: Facts) -> Verdict | None:
-    """The answer stands neither in what was found nor in the question."""
-    if not facts.answer or facts.is_closed or facts.answer_stands or facts.in_question:
-        return None
-    if not facts.looked:
-        told = "Nothing was looked up; whether a fact or a step is wrong, only a reader can tell."
-        return Verdict("hallucination", "wrong_from_memory", told, sure=False)
-    return Verdict("hallucination", "invented", f"{facts.answer!r} stands in nothing that was found.", sure=True)
-
-
-def gold_unknown(facts: Facts) -> Verdict | None:
-    """No gold pages are known, and the gold answer stands in nothing that was found."""
-    if not facts.looked or facts.knows_gold or facts.is_closed or facts.gold_stands:
-        return None
-    told = f"{facts.gold[0]!r} stands in nothing that was found." if facts.gold else "Nothing is known of the gold."
-    return Verdict("search_error", "gold_answer_never_found", told, sure=False)
+    told = f"Never found: {facts.told(facts.missing)}"
+    told += f"; {facts.empty} look-ups brought nothing" if facts.empty else ""
+    if facts.gold_stands:
+        told += f"; but the gold answer stands in {facts.gold_stands}"
+    if facts.is_invented:
+        told += f"; and {facts.answer!r} stands in nothing that was found"
+    return Verdict("search_error", "gold_never_found", f"{told}.", sure=not facts.gold_stands and not facts.is_invented)
 
 
 def wrong_from_memory(facts: Facts) -> Verdict | None:
@@ -177,32 +184,73 @@ def wrong_from_memory(facts: Facts) -> Verdict | None:
     if facts.looked or facts.seen:
         return None
     if not facts.answer:
-        return Verdict("reasoning_error", "no_answer", "It came to no answer.", sure=True)
-    return Verdict("hallucination", "wrong_from_memory", "Nothing was looked up.", sure=False)
+        return Verdict("reasoning_error", "no_answer", "It came to no answer, and looked nothing up.", sure=True)
+    told = "Nothing was looked up; whether a fact or a step is wrong, only a reader can tell."
+    return Verdict("hallucination", "wrong_from_memory", told, sure=False)
+
+
+def invented(facts: Facts) -> Verdict | None:
+    """The answer stands neither in what was found nor in the question. An amount may be reckoned, a sentence put in other words."""
+    if not facts.is_invented:
+        return None
+    told = f"{facts.answer!r} stands in nothing that was found."
+    searched = facts.knows_gold or facts.gold_stands
+    return Verdict("hallucination", "invented", told, sure=bool(searched) and not facts.is_amount)
+
+
+def gold_answer_never_found(facts: Facts) -> Verdict | None:
+    """No gold pages are known, and the gold answer stands in nothing that was found."""
+    if not facts.looked or facts.knows_gold or facts.gold_is_closed:
+        return None
+    if facts.gold_stands or any(stands(gold, facts.run.question.text) for gold in facts.gold):
+        return None
+    told = f"{facts.gold[0]!r} stands in nothing that was found."
+    return Verdict("search_error", "gold_answer_never_found", told, sure=not facts.answer)
+
+
+def found_and_not_read(facts: Facts) -> Verdict | None:
+    """A gold page was found, and the call that answered did not have it before it."""
+    if not facts.knows_gold or not facts.unread or facts.missing:
+        return None
+    told = f"Found, but not before the call that answered: {facts.told(facts.unread)}."
+    return Verdict("reasoning_error", "found_and_not_read", told, sure=not facts.both_stand)
 
 
 def found_and_wrong(facts: Facts) -> Verdict | None:
-    """What was needed was found, and the answer is wrong all the same."""
+    """What was needed was found, and the answer is wrong all the same.
+
+    Where both answers stand in the gold pages and the question names neither, the question may allow both.
+    """
+    all_gold = facts.knows_gold and not facts.missing
+    if facts.gold_stands:
+        where = f"{facts.gold[0]!r} stands in {facts.gold_stands}"
+    else:
+        where = "every gold page was found" if all_gold else "whether what is needed was found is not known"
     if not facts.answer:
-        answer = facts.record.answer
-        told = f"It came to no answer ({answer.ended if answer else ''})."
-        return Verdict("reasoning_error", "no_answer", told, sure=facts.knows_gold or bool(facts.gold_stands))
-    where = f"{facts.gold[0]!r} stands in {facts.gold_stands}" if facts.gold_stands else "every gold page was found"
-    if facts.missing or not (facts.knows_gold or facts.gold_stands):
-        where = "whether what is needed was found is not known"
-    sure = bool(facts.gold_stands) or (facts.knows_gold and not facts.missing)
-    return Verdict("reasoning_error", "found_and_wrong", f"Answered {facts.answer!r}, though {where}.", sure=sure)
+        ended = facts.record.answer.ended if facts.record.answer else ""
+        told = f"It came to no answer ({ended}), though {where}."
+        return Verdict("reasoning_error", "no_answer", told, sure=all_gold or bool(facts.gold_stands))
+    told = f"Answered {facts.answer!r}, though {where}."
+    return Verdict("reasoning_error", "found_and_wrong", told, sure=all_gold and not facts.both_stand)
 
 
-RIGHT: tuple[Rule, ...] = (right_from_memory, right_with_all_gold, right_and_standing, right_without_evidence)
+RIGHT: tuple[Rule, ...] = (
+    right_from_memory,
+    right_with_a_false_step,
+    right_with_all_gold,
+    right_and_standing,
+    right_without_gold,
+    right_without_evidence,
+)
 WRONG: tuple[Rule, ...] = (
-    never_ran,
+    says_nothing,
     same_in_other_words,
     label_not_borne_out,
     looped,
     gold_never_found,
-    invented,
-    gold_unknown,
     wrong_from_memory,
+    invented,
+    gold_answer_never_found,
+    found_and_not_read,
     found_and_wrong,
 )

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sleuth.bench.folder import Cell, Run
 from sleuth.bench.questions import Question
 from sleuth.bench.record import Lookup, Record
 from sleuth.errors import BadInput
-from sleuth.events import Noted, Span
+from sleuth.events import Span
 from sleuth.types import Answer, Passage, Why
 
 MOST = 200_000_000
@@ -63,7 +63,6 @@ def _kept(row: Mapping[str, Any], name: str) -> Kept:
         question=question.text,
         answer=_answer(str(prediction), steps),
         lookups=tuple(_lookups(steps)),
-        notes=tuple(_repeats(steps)),
     )
     return Kept(Run(Cell(name, "theirs", "react"), question, record), str(outcome))
 
@@ -78,22 +77,12 @@ def _answer(prediction: str, steps: list[Mapping[str, Any]]) -> Answer:
 
 
 def _lookups(steps: list[Mapping[str, Any]]) -> Iterator[Lookup]:
-    """Searches and look-ups; what came back is a passage, or nothing where it says so."""
+    """Searches and look-ups; what came back is a passage (of no title: what was asked says nothing of it), or nothing."""
     for number, step in enumerate(steps):
         action, observation = _ACTION.fullmatch(step["action"] or ""), str(step["observation"] or "")
         if action is None or action[1].lower() == "finish":
             continue
-        kind, asked = ("search" if action[1].lower() == "search" else "open"), action[2].strip()
-        found = () if _NOTHING.match(observation) else (Passage(f"{asked}#{number}", asked, asked, observation),)
-        told = "" if found else observation
-        yield Lookup(kind, asked, Span("", number), found, error=told)  # type: ignore[arg-type]  # one of two literals
-
-
-def _repeats(steps: list[Mapping[str, Any]]) -> Iterator[Noted]:
-    """A look-up that was made before, word for word."""
-    seen: set[str] = set()
-    for step in steps:
-        action = " ".join(str(step["action"]).lower().split())
-        if action in seen:
-            yield Noted("repeat_told", str(step["action"]))
-        seen.add(action)
+        asked = action[2].strip()
+        kind: Literal["search", "open"] = "search" if action[1].lower() == "search" else "open"
+        found = () if _NOTHING.match(observation) else (Passage(f"observation {number + 1}", "", "", observation),)
+        yield Lookup(kind, asked, Span("", number), found, error="" if found else observation)

@@ -31,9 +31,9 @@ from sleuth.bench.tasks import (
 )
 from sleuth.bench.tasks.kinds import Card, Loader
 from sleuth.bench.tasks.loading import Found, gathered, opened, whole
-from sleuth.bench.tasks.own import read_questions
+from sleuth.bench.tasks.own import named, read_questions
 
-__all__ = ["CARDS", "TABLE", "Card", "Loader", "load", "read_questions"]
+__all__ = ["CARDS", "TABLE", "Card", "Loader", "load", "named", "read_questions"]
 
 LOADERS = (
     hotpotqa.LOADER,

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,13 +34,13 @@ CARD = Card(
 
 
 def read_questions(path: Path) -> list[tuple[str, str]]:
-    """The file's questions as (id, text), in order; it needs no answers. For asking, without gold.
+    """The file's questions as (id, text), in order; it needs no answers. For asking, without gold. In a .txt, each line is one.
 
     A question without an id gets one from its text, so it stays the same when others are added. Raises `BadInput` that
     names every line that is no question (all of them in ``details["lines"]``, the first ten in words).
     """
     found, faults = [], []
-    for number, row in _rows(path):
+    for number, row in _plain(path) or _rows(path):
         try:
             if isinstance(row, Exception):
                 raise row
@@ -56,6 +56,16 @@ def read_questions(path: Path) -> list[tuple[str, str]]:
     _raise(path, faults)
     if not kept:
         raise BadInput(f"There is no question in {path}.", hint=HINT)
+    return list(kept.items())
+
+
+def named(questions: Iterable[str]) -> list[tuple[str, str]]:
+    """Questions as (id, text), with the ids that `read_questions` would give them. Raises `BadInput` for what is none."""
+    kept: dict[str, str] = {}
+    for number, asked in enumerate(questions, start=1):
+        if not isinstance(asked, str) or not asked.strip():
+            raise BadInput(f"Question {number} is no text.", hint="Give a list of questions.")
+        kept[_new(asked.strip(), kept)] = asked.strip()
     return list(kept.items())
 
 
@@ -120,6 +130,13 @@ def _rows(path: Path) -> Iterator[tuple[int, Row | ValueError]]:
         yield from _lines(body)
     else:
         yield from _table(path, body)
+
+
+def _plain(path: Path) -> list[tuple[int, Row | ValueError]]:
+    """The lines of a .txt, each a question; none of any other file, nor of one that holds JSON."""
+    if path.suffix.lower() != ".txt" or (body := _body(path)).lstrip()[:1] == "{":
+        return []
+    return [(number, {"question": line.strip()}) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
 
 
 def _body(path: Path) -> str:

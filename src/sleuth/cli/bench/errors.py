@@ -45,10 +45,10 @@ def errors(
     said = labels(bench)
     agreed = {pair: agreement(judged) for pair, judged in _judged(found, said).items()}
     if output.json:
-        put_json(_as_json(found, agreed))
+        put_json(_as_json(found, agreed, labels(bench, corrected=True)))
         return
     for cell, each in found.items():
-        _put_cell(cell, picked[cell], each, show=show)
+        _put_cell(cell, picked[cell], each, labels(bench, corrected=True) if show else {}, show=show)
     for (one, other), told in agreed.items():
         _put_agreement(one, other, told)
     if not said:
@@ -92,7 +92,9 @@ def _judged(
     return pairs
 
 
-def _put_cell(cell: Cell, picked: Chosen, each: list[tuple[Run, Verdict]], *, show: bool) -> None:
+def _put_cell(
+    cell: Cell, picked: Chosen, each: list[tuple[Run, Verdict]], said: Mapping[str, Mapping[Any, Any]], *, show: bool
+) -> None:
     from sleuth.bench.errors import MEANING, table
     from sleuth.bench.statistics import wilson
 
@@ -110,7 +112,14 @@ def _put_cell(cell: Cell, picked: Chosen, each: list[tuple[Run, Verdict]], *, sh
     put_table(("kind", "runs", "share (95%)", "no rule sure"), rows)
     for run, verdict in each if show else ():
         told = f"{run.question.id}  {verdict.kind} by {verdict.rule}: {verdict.evidence}"
+        told += "".join(f" {name} says {kind}." for name, kind in _people(said, cell, run).items())
         put(stdout(), (one_line(told, 300), "dim"))
+
+
+def _people(said: Mapping[str, Mapping[Any, Any]], cell: Cell, run: Run) -> dict[str, str]:
+    """What each person says of a run."""
+    key = cell, run.question.id
+    return {name: mine[key].kind for name, mine in said.items() if key in mine}
 
 
 def _put_agreement(one: str, other: str, told: Agreement) -> None:
@@ -127,13 +136,30 @@ def _put_agreement(one: str, other: str, told: Agreement) -> None:
         put_table((one, other, "runs"), rows)
 
 
-def _as_json(found: Mapping[Cell, list[tuple[Run, Verdict]]], agreed: Mapping[tuple[str, str], Agreement]) -> Any:
+def _as_json(
+    found: Mapping[Cell, list[tuple[Run, Verdict]]],
+    agreed: Mapping[tuple[str, str], Agreement],
+    said: Mapping[str, Mapping[Any, Any]],
+) -> Any:
     cells = [
-        {**asdict(cell), "runs": [{"question": run.question.id, **asdict(verdict)} for run, verdict in each]}
+        {
+            **asdict(cell),
+            "runs": [
+                {"question": run.question.id, **asdict(verdict), "people": _people(said, cell, run)}
+                for run, verdict in each
+            ],
+        }
         for cell, each in found.items()
     ]
     pairs = [
-        {"judges": list(pair), "n": a.n, "share": a.share, "kappa": a.kappa, "interval": a.interval}
+        {
+            "judges": list(pair),
+            "n": a.n,
+            "share": a.share,
+            "kappa": a.kappa,
+            "interval": a.interval,
+            "counts": [{"kinds": list(kinds), "n": count} for kinds, count in sorted(a.counts.items())],
+        }
         for pair, a in agreed.items()
     ]
     return {"cells": cells, "agreement": pairs}

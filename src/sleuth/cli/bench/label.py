@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,15 @@ from sleuth.errors import BadInput
 if TYPE_CHECKING:
     from sleuth.bench.errors import Kind
     from sleuth.bench.folder import BenchFolder, Run
+    from sleuth.bench.record import Record
 
+PROMPT = "kind (a letter; s skips, u goes back, r shows the rules' verdict on the last one, q ends): "
+_LABEL = re.compile(
+    r"\b(?:thought|action|observation)(?:\s*\d+)?\s*:|\bfollow[- ]?up(?: questions?)?\s*:|\bintermediate answer\s*:"
+    r"|\bare follow[- ]up questions needed here\s*:(?:\s*(?:yes|no)\.?)?|\bso the (?:final )?answer is\s*:?"
+    r"|\b(?:search|lookup|finish)\[|\]",
+    re.IGNORECASE,
+)
 SHOWN = 6
 """Passages that are shown of a trajectory."""
 
@@ -75,32 +84,49 @@ def waiting(bench: BenchFolder, cells: Sequence[object], right: int, wrong: int,
 
 
 def talk(bench: BenchFolder, left: Sequence[Run], who: str, ask: Callable[[str], str]) -> int:
-    """Show each run and take its label; how many were kept. `ask` is told the prompt and gives a line."""
-    from sleuth.bench.errors import Label, put_label, take_back
+    """Show each run and take its label; how many runs are labelled at the end. `ask` is told the prompt and gives a line."""
+    from sleuth.bench.errors import SEEN, Label, put_label, take_back
 
-    at, kept = 0, 0
+    at, kept, seen = 0, set[int](), set[int]()
     while at < len(left):
         run = left[at]
         kinds = _put_run(run, at, len(left))
         try:
-            said = ask("kind (a letter; s skips, u takes the last back, q ends): ").strip().lower()
+            said = ask(PROMPT).strip().lower()
         except (EOFError, KeyboardInterrupt):
             break
         if said == "q":
             break
         if said == "u" and at:
             at -= 1
-            take_back(bench, left[at], who)
-            kept = max(0, kept - 1)
+            if at in kept and at not in seen:
+                take_back(bench, left[at], who)
+            kept.discard(at)
+        elif said == "r" and at - 1 in kept:
+            seen.add(at - 1)
+            _put_rules(left[at - 1])
         elif said == "s":
             at += 1
         elif said in kinds:
             cell = run.cell
-            put_label(bench, Label(cell.task, cell.model, cell.method, run.question.id, kinds[said], who))
-            at, kept = at + 1, kept + 1
+            note = SEEN if at in seen else ""
+            put_label(bench, Label(cell.task, cell.model, cell.method, run.question.id, kinds[said], who, note))
+            kept.add(at)
+            at += 1
         else:
-            put(stdout(), ("Say one of the letters.", "yellow"))
-    return kept
+            put(stdout(), ("That is none of the letters.", "yellow"))
+    return len(kept)
+
+
+def _put_rules(run: Run) -> None:
+    """What the rules say of a run that has been labelled."""
+    from sleuth.bench.errors import classify
+
+    verdict = classify(run)
+    sure = "" if verdict.sure else " (not sure)"
+    told = f"{verdict.kind.replace('_', ' ')} by {verdict.rule}{sure}: {verdict.evidence}"
+    put(stdout(), ("the rules ", "dim"), one_line(told, 400))
+    put(stdout(), ("u goes back to correct yours; the blind label stays the one that agreement counts.", "dim"))
 
 
 def _put_run(run: Run, at: int, of: int) -> dict[str, Kind]:
@@ -113,22 +139,37 @@ def _put_run(run: Run, at: int, of: int) -> dict[str, Kind]:
         return {}
     facts = Facts(run, run.record)
     put(stdout(), "")
-    put(stdout(), (f"{at + 1} of {of}  ", "dim"), (run.question.text, "bold"))
+    put(stdout(), (f"{at + 1} of {of}  ", "dim"), (one_line(run.question.text, 500), "bold"))
     put(stdout(), "gold      ", one_line(" | ".join(facts.gold), 200))
-    put(stdout(), "answer    ", one_line(facts.answer or "none", 200))
+    if run.question.supporting:
+        put(stdout(), "its pages ", one_line(" | ".join(run.question.supporting), 300))
+    put(stdout(), "answer    ", one_line(facts.record.text or "none", 200))
     for look in run.record.lookups:
-        titles = ", ".join(dict.fromkeys(p.title for p in look.passages)) or "nothing"
+        titles = ", ".join(dict.fromkeys(p.title or p.id for p in look.passages)) or "nothing"
         put(stdout(), ("looked up ", "dim"), one_line(look.asked, 160), (f"  found: {one_line(titles, 160)}", "dim"))
-    for passage in facts.read[:SHOWN]:
-        put(stdout(), ("passage   ", "dim"), one_line(f"{passage.title}: {passage.text}", 500))
-    said = [note.text for note in run.record.notes if note.kind in ("thought", "sub_answer", "plan")]
-    said += [reply.completion.text for reply in run.record.replies if reply.completion and not facts.looked][:1]
-    for text in said:
-        put(stdout(), ("said      ", "dim"), one_line(clean(text), 500))
+    for passage in dict.fromkeys((*facts.gold_seen, *facts.read)[: SHOWN + len(facts.gold_seen)]):
+        put(stdout(), ("passage   ", "dim"), one_line(f"{passage.title or passage.id}: {passage.text}", 500))
+    for text in _said(run.record, looked=facts.looked):
+        put(stdout(), ("said      ", "dim"), one_line(neutral(clean(text)), 500))
     kinds = dict(zip("abcdefg", RIGHT_KINDS if facts.is_right else WRONG_KINDS, strict=False))
     for letter, kind in kinds.items():
         put(stdout(), (f"  {letter}  ", "bold"), f"{kind.replace('_', ' ')}: {MEANING[kind]}")
     return kinds
+
+
+def neutral(text: str) -> str:
+    """The text without the labels by which a method would show."""
+    return " ".join(_LABEL.sub(" ", text).split())
+
+
+def _said(record: Record, *, looked: bool) -> list[str]:
+    """What the run put in words on its way: thoughts, then intermediate answers; without look-ups, its first reply."""
+    hops = record.answer.hops if record.answer else ()
+    said = [note.text for note in record.notes if note.kind in ("thought", "finding")]
+    said += [f"{hop.question} {hop.answer}" for hop in hops if hop.answer]
+    if not said and not looked:
+        said = [reply.completion.text for reply in record.replies if reply.completion][:1]
+    return list(dict.fromkeys(said))
 
 
 def _user() -> str:
