@@ -50,6 +50,7 @@ from sleuth.errors import BadInput, ModelError
 from sleuth.events import Event, Noted
 from sleuth.models import reply, wire
 from sleuth.ports import Pieces, Report
+from sleuth.strategies import DEFAULT
 from sleuth.types import Answer, Completion, Generate, Message, Usage
 from sleuth.types import ToolCall as Called
 
@@ -64,7 +65,7 @@ INSPECT = "inspect"
 @task
 def bench(
     task: str,
-    strategy: str = "link-then-read",
+    strategy: str = DEFAULT,
     library: str | None = None,
     model: str | None = None,
     metrics: str | None = None,
@@ -99,7 +100,7 @@ def as_sample(question: Question) -> Sample:
 
 
 @solver
-def ask(strategy: str = "link-then-read", library: str | None = None, model: str | None = None) -> Solver:
+def ask(strategy: str = DEFAULT, library: str | None = None, model: str | None = None) -> Solver:
     """Answers a sample's input by a strategy of Sleuth; works on any Inspect task of questions. See `bench`."""
 
     async def solve(state: TaskState, generate: InspectGenerate) -> TaskState:

@@ -18,8 +18,13 @@ from sleuth.types import Strategy
 SHARED = {"actions", "backoff", "reader", "steps", "trajectories"}
 """Modules of the package that several strategies use, and that are none."""
 MODULES = [module.name for module in pkgutil.iter_modules(strategies.__path__) if module.name not in SHARED]
-USED_ALONE = {"plan_and_solve": {"planning.py"}}
-"""Who uses a part of a strategy without the rest: `sleuth plan` plans as plan-and-solve would, and looks nothing up."""
+USED_ALONE = {
+    "plan_and_solve": {"planning.py"},
+    "cot": {"samples.py"},
+    "cot_sc_then_react": {"samples.py"},
+}
+"""Who uses a part of a strategy without the rest: `sleuth plan` plans as plan-and-solve would, and looks nothing up; the
+bench's report counts stored samples as CoT-SC would, with its parser and its threshold."""
 PACKAGE = Path(strategies.__file__).parents[1]
 
 

@@ -52,7 +52,7 @@ COMMANDS = [
     *(("strategies", name) for name in ("list", "show")),
     *(("runs", name) for name in ("list", "show", "replay", "resume")),
     *(("models", name) for name in ("list", "pull")),
-    *(("bench", name) for name in ("run", "list", "show", "power", "report", "errors", "label", "blame")),
+    *(("bench", name) for name in ("run", "list", "show", "power", "report", "compare", "errors", "label", "blame")),
 ]
 
 

@@ -80,8 +80,13 @@ def test_no_room_but_the_strategies_own_knows_one_by_name(name: str) -> None:
     assert {path.name for path in files() if names & texts(path)} <= NAMING.get(card.name, set())
 
 
-NAMING = {"plan-and-solve": {"ask.py"}}
-"""`sleuth ask --plan FILE` runs a plan, which is what this strategy does."""
+NAMING = {
+    "plan-and-solve": {"ask.py"},
+    "standard": {"benching.py"},
+    **dict.fromkeys(("cot-sc", "cot-sc-then-react", "react-then-cot-sc", "react"), {"samples.py"}),
+}
+"""`sleuth ask --plan FILE` runs a plan, which is what this strategy does; the bench's closed book is the one without a
+look-up; and the curve of EM against samples (ReAct, figure 2) is that of these."""
 ORDINARY = {"act", "plan", "auto", "router", "interleaving", "adaptive", "link"}
 """Names that are words with other meanings in the code."""
 

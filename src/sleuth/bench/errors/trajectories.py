@@ -64,7 +64,7 @@ def _kept(row: Mapping[str, Any], name: str) -> Kept:
         answer=_answer(str(prediction), steps),
         lookups=tuple(_lookups(steps)),
     )
-    return Kept(Run(Cell(name, "theirs", "react"), question, record), str(outcome))
+    return Kept(Run(Cell(name, "theirs", "kept"), question, record), str(outcome))
 
 
 def _answer(prediction: str, steps: list[Mapping[str, Any]]) -> Answer:
