@@ -83,7 +83,7 @@ def test_no_room_but_the_strategies_own_knows_one_by_name(name: str) -> None:
 NAMING = {
     "plan-and-solve": {"ask.py"},
     "standard": {"benching.py"},
-    **dict.fromkeys(("cot-sc", "cot-sc-then-react", "react-then-cot-sc", "react"), {"samples.py"}),
+    **{key: {"samples.py"} for key in ("cot-sc", "cot-sc-then-react", "react-then-cot-sc", "react")},
 }
 """`sleuth ask --plan FILE` runs a plan, which is what this strategy does; the bench's closed book is the one without a
 look-up; and the curve of EM against samples (ReAct, figure 2) is that of these."""
