@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from sleuth.bench.blame.calls import Counted
 from sleuth.bench.blame.gold import GoldPage, GoldPassages
-from sleuth.bench.blame.places import at_places, gold_query, why_missing
+from sleuth.bench.blame.places import Sought, at_places, sought
 from sleuth.bench.blame.reading import facts_read, gold_read, intermediates_right, stands_in
 from sleuth.bench.blame.repairs import Mend, Mends, Place, mended
 from sleuth.bench.folder import Run
@@ -95,6 +95,7 @@ class Case:
         self.question, self.record, self.answer = run.question, record, record.answer
         self.model, self.source, self.gold, self.right = model, source, gold, right
         self.repairs: list[Repair] = []
+        self._short = False
         self._flow = flow
         self._recorded = Cassette.read(record.trace, strict=True)
         budget = record.about.get("budget")
@@ -147,47 +148,57 @@ class Case:
             if reading is not None and self._is_right(reading):
                 return "decomposition", f"Nothing was looked up; with the gold passages the reader says '{reading}'."
             return NONE, "Nothing was looked up, and the gold passages alone do not make the answer right."
-        for place, pages in places.items():
-            if (found := await self._one(place, pages)) is not None:
+        known = {place: await sought(self.question, self.source, self.record, place, p) for place, p in places.items()}
+        for place in sorted(places, key=lambda each: not known[each].lacking):  # what no query brings comes first
+            if (found := await self._one(place, places[place], known[place])) is not None:
                 return found
-        if (found := await self._all(places)) is not None:
+        if (found := await self._all(places, known)) is not None:
             return found
+        if self._short:
+            return NONE, "The calls were used up."
         if reading is not None and self._is_right(reading):
-            return NONE, "Gold was missing, yet no look-up made right is enough; the gold passages alone are."
+            return self._not_found(places, known, reading)
         return await self._after_looking_up(reading)
 
-    async def _one(self, place: Place, pages: tuple[GoldPage, ...]) -> tuple[Part, str] | None:
+    async def _one(self, place: Place, pages: tuple[GoldPage, ...], known: Sought) -> tuple[Part, str] | None:
         """Repair one look-up: its query where the source has the page for a good one, else its result."""
-        query = gold_query(self.question, self.record, place, pages)
-        lacking, why = await why_missing(self.source, self.record, place, query, pages)
         titles = ", ".join(page.title for page in pages)
-        if not lacking:
-            ask = Mend(query=query, title=pages[0].title)
-            for mend in (ask, replace(ask, put=pages, only=True)):
-                if await self._mended("query", {place: mend}, f"{place[0]} '{place[1]}' -> '{query}'"):
-                    shown = ", shown alone" if mend.only else ""
-                    return "query", f"'{place[1]}' did not find {titles}; '{query}' does{shown}."
+        if known.lacking:
+            for only in (False, True):
+                mend = Mend(put=pages, only=only)
+                if await self._mended("retrieval", {place: mend}, f"{place[0]} '{place[1]}' <- {titles}"):
+                    return "retrieval", " ".join(known.lacking)
             return None
-        for only in (False, True):
-            mend = Mend(put=pages, only=only)
-            if await self._mended("retrieval", {place: mend}, f"{place[0]} '{place[1]}' <- {titles}"):
-                return "retrieval", why
+        ask = Mend(query=known.query, title=pages[0].title)
+        for mend in (ask, replace(ask, put=pages, only=True)):
+            if await self._mended("query", {place: mend}, f"{place[0]} '{place[1]}' -> '{known.query}'"):
+                shown = ", shown alone" if mend.only else ""
+                return "query", f"'{place[1]}' did not find {titles}; '{known.query}' does{shown}."
         return None
 
-    async def _all(self, places: Mapping[Place, tuple[GoldPage, ...]]) -> tuple[Part, str] | None:
+    async def _all(
+        self, places: Mapping[Place, tuple[GoldPage, ...]], known: Mapping[Place, Sought]
+    ) -> tuple[Part, str] | None:
         """Every look-up made right together: it was the way the question was taken apart."""
         if len(places) < 2:
             return None
-        lacking = 0
-        mends = {}
-        for place, pages in places.items():
-            query = gold_query(self.question, self.record, place, pages)
-            lacking += (await why_missing(self.source, self.record, place, query, pages))[0]
-            mends[place] = Mend(query=query, title=pages[0].title, put=pages)
-        part: Part = "retrieval" if lacking == len(places) else "decomposition"
+        mends = {
+            place: Mend(query=known[place].query, title=pages[0].title, put=pages) for place, pages in places.items()
+        }
+        part: Part = "retrieval" if all(each.lacking for each in known.values()) else "decomposition"
         if await self._mended(part, mends, f"{len(places)} look-ups together"):
             return part, f"Right with all of {len(places)} look-ups made right, and with none of them alone."
         return None
+
+    def _not_found(
+        self, places: Mapping[Place, tuple[GoldPage, ...]], known: Mapping[Place, Sought], reading: str
+    ) -> tuple[Part, str]:
+        """No look-up made right was enough on the way it was used; the gold passages themselves are."""
+        given = f"Given the gold passages the reader says '{reading}'."
+        if lacking := [why for each in known.values() for why in each.lacking]:
+            return "retrieval", f"{' '.join(lacking)} {given}"
+        titles = ", ".join(page.title for pages in places.values() for page in pages)
+        return "query", f"No look-up found {titles}, which good queries do. {given}"
 
     async def _after_looking_up(self, reading: str | None) -> tuple[Part, str]:
         """Gold was found: was it read wrongly, or put together wrongly?"""
@@ -223,6 +234,7 @@ class Case:
         answer = await engine.run(mended(self._flow(), doing), question=self.record.question)
         if self.model.fault is not None:
             raise self.model.fault
+        self._short |= self.model.short
         if self.model.short or not doing.made:
             why = "the calls were used up" if self.model.short else "the run no longer comes there"
             self.repairs.append(Repair(part, f"{place} ({why})", "", False))

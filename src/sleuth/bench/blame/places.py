@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sleuth.bench.blame.gold import GoldPage, GoldPassages, same_title, silent
 from sleuth.bench.blame.repairs import Place
 from sleuth.bench.questions import Question
@@ -35,17 +37,18 @@ def at_places(record: Record, gold: GoldPassages, missing: tuple[GoldPage, ...])
     return dict(sorted(found.items(), key=lambda each: order.index(each[0])))
 
 
-def gold_query(question: Question, record: Record, place: Place, pages: tuple[GoldPage, ...]) -> str:
-    """The gold sub-question with its references filled in, where known; else the pages' titles with the hop's own words.
+def gold_queries(question: Question, place: Place, pages: tuple[GoldPage, ...]) -> tuple[str, ...]:
+    """Good queries for these pages, the best first.
 
-    Of the hop's words those stay that the question or the pages know; where they are fewer than two, the question's stand in.
+    The gold sub-question with its references filled in, where known; the pages' titles with the hop's own words (those
+    that the question or the pages know), with the question's, and alone.
     """
-    if len(pages) == 1 and (asked := _sub_question(question, pages[0])):
-        return asked
     known = stems(" ".join([question.text, *(page.text for page in pages)]))
-    own = [word for word in place[1].split() if stems(word) & known]
+    own = " ".join(word for word in place[1].split() if stems(word) & known)
     titles = " ".join(page.title for page in pages)
-    return f"{titles} {' '.join(own) if len(own) > 1 else question.text}"
+    asked = [_sub_question(question, pages[0])] if len(pages) == 1 else []
+    wordy = [f"{titles} {own}"] if len(own.split()) > 1 else []
+    return tuple(query for query in dict.fromkeys([*asked, *wordy, f"{titles} {question.text}", titles]) if query)
 
 
 def _sub_question(question: Question, page: GoldPage) -> str:
@@ -58,25 +61,42 @@ def _sub_question(question: Question, page: GoldPage) -> str:
     return ""
 
 
-async def why_missing(
-    source: Source, record: Record, place: Place, query: str, pages: tuple[GoldPage, ...]
-) -> tuple[bool, str]:
-    """Does the source not give these pages for a good query either, and why: not there, a namesake in its place, or below k."""
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a source gives for good queries: the query that brings most of the pages, and why each page that none brings is missing."""
+
+    query: str
+    lacking: tuple[str, ...] = ()
+
+
+async def sought(
+    question: Question, source: Source, record: Record, place: Place, pages: tuple[GoldPage, ...]
+) -> Sought:
+    """Ask the source for these pages by good queries, together and one by one: not there, a namesake in its place, or below k?"""
+    k = max([K, *(len(look.passages) for look in record.lookups if _place(look) == place)])
+    queries = gold_queries(question, place, pages)
+    brought = {query: await _brought(source, query, pages, k) for query in queries}
+    best = max(queries, key=lambda query: len(brought[query]))
     told = []
     for page in pages:
-        asked = place[0] == "search" or not await _opens(source, page)
-        if not asked:
+        if any(page in found for found in brought.values()) or (place[0] == "open" and await _opens(source, page)):
             continue
-        deep = await source.search(Search(query, DEEP), report=silent)
-        k = max([K, *(len(look.passages) for look in record.lookups if _place(look) == place)])
-        ranks = [rank for rank, passage in enumerate(deep, 1) if page.holds(passage)]
-        if ranks and ranks[0] <= k:
+        alone = gold_queries(question, place, (page,))
+        if len(pages) > 1 and any([await _brought(source, query, (page,), k) for query in alone]):
             continue
-        told.append(await _reason(source, page, query, ranks, k))
-    return bool(told), " ".join(told)
+        told.append(await _reason(source, page, alone[0], k))
+    return Sought(best, tuple(told))
 
 
-async def _reason(source: Source, page: GoldPage, query: str, ranks: list[int], k: int) -> str:
+async def _brought(source: Source, query: str, pages: tuple[GoldPage, ...], k: int) -> tuple[GoldPage, ...]:
+    """The pages among the first k of a search."""
+    found = await source.search(Search(query, k), report=silent)
+    return tuple(page for page in pages if any(page.holds(passage) for passage in found))
+
+
+async def _reason(source: Source, page: GoldPage, query: str, k: int) -> str:
+    deep = await source.search(Search(query, DEEP), report=silent)
+    ranks = [rank for rank, passage in enumerate(deep, 1) if page.holds(passage)]
     if ranks:
         return f"'{query}' ranks {page.title} {ranks[0]}, below the first {k}."
     found = await source.open(Open(page.title), report=silent)
