@@ -260,7 +260,7 @@ def _namesake(bench: Bench, question: Mapping[str, Any], document: str, title: s
         shared = len(words & theirs) / max(1, len(words | theirs))
         if shared > most and other != document and other not in question["supporting_ids"]:
             best, most = row, shared
-    if best is None or most < 1 / 3:
+    if best is None or most < 1 / 4:
         return None
     instead = {"id": f"{best['id']}#0", "document": best["id"], "title": best["title"], "text": best["text"][:700]}
     return {"document": document, "title": title, "instead": instead}
