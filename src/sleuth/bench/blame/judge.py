@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from sleuth.bench.blame.calls import Counted
 from sleuth.bench.blame.gold import GoldPage, GoldPassages
-from sleuth.bench.blame.places import Sought, at_places, sought
+from sleuth.bench.blame.places import Sought, at_places, first_place, sought
 from sleuth.bench.blame.reading import facts_read, gold_read, intermediates_right, stands_in
 from sleuth.bench.blame.repairs import Mend, Mends, Place, mended
 from sleuth.bench.folder import Run
@@ -164,10 +164,12 @@ class Case:
         """Repair one look-up: its query where the source has the page for a good one, else its result."""
         titles = ", ".join(page.title for page in pages)
         if known.lacking:
-            for only in (False, True):
-                mend = Mend(put=pages, only=only)
-                if await self._mended("retrieval", {place: mend}, f"{place[0]} '{place[1]}' <- {titles}"):
-                    return "retrieval", " ".join(known.lacking)
+            for at in dict.fromkeys((place, first_place(self.record))):  # where it fits best, and where all began
+                for only in (False, True):
+                    if await self._mended(
+                        "retrieval", {at: Mend(put=pages, only=only)}, f"{at[0]} '{at[1]}' <- {titles}"
+                    ):
+                        return "retrieval", " ".join(known.lacking)
             return None
         ask = Mend(query=known.query, title=pages[0].title)
         for mend in (ask, replace(ask, put=pages, only=True)):

@@ -37,6 +37,11 @@ def at_places(record: Record, gold: GoldPassages, missing: tuple[GoldPage, ...])
     return dict(sorted(found.items(), key=lambda each: order.index(each[0])))
 
 
+def first_place(record: Record) -> Place:
+    """The run's first look-up of a source. Raises IndexError where there is none."""
+    return next(_place(look) for look in record.lookups if look.kind != "call")
+
+
 def gold_queries(question: Question, place: Place, pages: tuple[GoldPage, ...]) -> tuple[str, ...]:
     """Good queries for these pages, the best first.
 
