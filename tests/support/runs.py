@@ -126,8 +126,13 @@ def drive(flow: Flow[Any], model: Any, source: Any = None, **how: Any) -> tuple[
     return value, told
 
 
+def given_up(events: Iterable[Event]) -> int:
+    """How many requests were stopped from outside: they may have reached the model or source, and brought nothing."""
+    return sum(isinstance(event.body, Failed) and isinstance(event.body.error, Ended) for event in events)
+
+
 def outside(events: Iterable[Event]) -> dict[Any, bool]:
-    """What was asked of model, source and tools, by its identity, and whether it was performed now."""
+    """What was asked of model, source and tools, by its identity, and whether it was performed now (not if it was given up)."""
     events = list(events)
     kept = {e.span for e in events if isinstance(e.body, Attempt) and e.body.kind == "cache"}
     kept |= {e.span for e in events if isinstance(e.body, Failed) and isinstance(e.body.error, Ended)}
