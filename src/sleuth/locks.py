@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sleuth.errors import BadInput, EnvironmentFault
 
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
@@ -26,3 +31,28 @@ def try_lock(descriptor: int) -> bool:
             return False
         raise
     return True
+
+
+@contextlib.contextmanager
+def held(file: Path, doing: str, hint: str) -> Iterator[None]:
+    """Hold the lock file, made with its folder. Raises `BadInput` while another process does; `doing` says what it does then.
+
+    Raises `EnvironmentFault` where it cannot be made.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = file.open("a+b")
+    except OSError as fault:
+        raise EnvironmentFault(
+            f"The folder {file.parent} cannot be written: {fault.strerror or fault}.", hint=hint
+        ) from fault
+    with lock:
+        if not try_lock(lock.fileno()):
+            holder = os.pread(lock.fileno(), 20, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
+            raise BadInput(
+                f"Another process{f' ({holder})' if holder.isdigit() else ''} {doing}.",
+                hint=f"Wait until it has finished. {hint}",
+            )
+        os.ftruncate(lock.fileno(), 0)
+        os.write(lock.fileno(), str(os.getpid()).encode())
+        yield

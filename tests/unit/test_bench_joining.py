@@ -65,6 +65,14 @@ def test_a_changed_plan_is_refused_and_says_what_differs(
         joined(folder, replace(PLAN, **change), {"mine": TASK})
 
 
+def test_a_changed_budget_names_only_the_limits_that_differ(folder: BenchFolder) -> None:
+    budget = {"calls": None, "usd": None, "closing_tokens": 9}
+    folder.begin(replace(PLAN, about={"seed": 0, "budget": budget}), {"mine": TASK})
+    plan = replace(PLAN, about={"seed": 0, "budget": {**budget, "calls": 3}})
+    with pytest.raises(BadInput, match=r"its budget\.calls is not set, not 3\. Give"):
+        joined(folder, plan, {"mine": TASK})
+
+
 @pytest.mark.parametrize(
     "questions",
     [QUESTIONS[:1], QUESTIONS[1:], (replace(QUESTIONS[0], answers=("other",)), QUESTIONS[1])],

@@ -88,6 +88,22 @@ def test_benches_are_listed_and_shown_without_a_call(server: StubServer, capsys:
     assert main(["bench", "show", "nowhere"]) == 2
 
 
+def test_a_list_of_no_benches_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "list"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "No benches in" in err
+    assert main(["bench", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["bench", "list", "nowhere"]) == 2
+    assert "no folder nowhere" in capsys.readouterr().err
+
+
+def test_the_price_of_one_run_is_in_the_singular(server: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(server, "--strategy", "standard", "--sample", "6")) == 0
+    assert "the other 1 run, by the 5 done: about 1 call, " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -118,5 +134,7 @@ def test_power_tells_a_difference_or_a_number_of_questions(capsys: pytest.Captur
         [],
         ["--difference", "0"],
         ["--questions", "9", "--sd", "-1"],
+        ["--questions", "0"],
+        ["--difference", "10"],
     ):
         assert main(["bench", "power", *wrong]) == 2

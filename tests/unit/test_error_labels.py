@@ -234,6 +234,13 @@ def test_the_rules_are_shown_only_of_what_was_labelled_and_a_change_after_that_i
     assert blind in ("true_positive", "reasoning_error")
 
 
+def test_after_a_slip_or_the_rules_the_trajectory_is_not_shown_again(
+    bench: BenchFolder, capsys: pytest.CaptureFixture[str]
+):
+    assert talk(bench, runs(bench), "ada", says("a", "x", "r", "", "q")) == 1
+    assert capsys.readouterr().out.count(" of 12  ") == 2
+
+
 # --- the commands -----------------------------------------------------------------------------------------------
 
 

@@ -80,5 +80,8 @@ def test_a_list_of_ids_gives_its_order_and_names_what_is_lost(tmp_path: Path) ->
     file.write_text("q2\nq2\n", encoding="utf-8")
     with pytest.raises(BadInput, match="twice: q2"):
         choice.listed(made(["a"] * 3), file)
-    with pytest.raises(BadInput, match="cannot be read"):
+    file.write_text("# none yet\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="There is no id in"):
+        choice.listed(made(["a"] * 3), file)
+    with pytest.raises(BadInput, match=r"cannot be read: No such file or directory\."):
         choice.listed(made(["a"]), tmp_path / "none.txt")

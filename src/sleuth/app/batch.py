@@ -134,3 +134,9 @@ def _ended(trace: Path) -> None:
     half = _half(trace)
     if half.exists():
         half.replace(trace)
+
+
+def single(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group: the others were cancelled by it."""
+    inner = group.exceptions[0]
+    return single(inner) if isinstance(inner, BaseExceptionGroup) else inner

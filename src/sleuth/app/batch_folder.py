@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sleuth.bench.folder import slug
-from sleuth.errors import BadInput, EnvironmentFault
-from sleuth.locks import try_lock
+from sleuth.bench.folder import own_name
+from sleuth.errors import BadInput
+from sleuth.locks import held
 
 VERSION = 1
 ELSEWHERE = "Name another folder: --output FOLDER"
@@ -37,7 +36,7 @@ class BatchFolder:
 
     def trace(self, key: str) -> Path:
         """Where the trace of that question is or will be."""
-        return self.folder / "runs" / f"{slug(key)}.jsonl"
+        return self.folder / "runs" / f"{own_name(key)}.jsonl"
 
     @property
     def results(self) -> Path:
@@ -61,30 +60,13 @@ class BatchFolder:
     @contextlib.contextmanager
     def held(self, about: Mapping[str, Any], questions: Questions) -> Iterator[None]:
         """Keep what is asked in the folder, and other processes out of it. Raises `BadInput`, `EnvironmentFault`."""
-        try:
-            (self.folder / "runs").mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / "lock").open("a+b")
-        except OSError as fault:
-            raise EnvironmentFault(
-                f"The folder {self.folder} cannot be written: {fault.strerror or fault}.", hint=ELSEWHERE
-            ) from fault
-        with lock:
-            self._take(lock.fileno())
+        with held(self.folder / "lock", f"is asking the questions in {self.folder}", ELSEWHERE):
+            (self.folder / "runs").mkdir(exist_ok=True)
             asked = self.check(about, questions)
             rows = [json.dumps({"id": key, "question": text}, ensure_ascii=False) for key, text in asked.items()]
             _write(self.folder / "questions.jsonl", rows)
             _write(self.folder / "batch.json", [json.dumps({"version": VERSION, "about": about}, ensure_ascii=False)])
             yield
-
-    def _take(self, lock: int) -> None:
-        if not try_lock(lock):
-            holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
-            raise BadInput(
-                f"Another process{f' ({holder})' if holder.isdigit() else ''} is asking the questions in {self.folder}.",
-                hint=f"Wait until it has finished. {ELSEWHERE}",
-            )
-        os.ftruncate(lock, 0)
-        os.write(lock, str(os.getpid()).encode())
 
     def _about(self) -> Mapping[str, Any] | None:
         """What the folder was begun with; None where nothing was."""
@@ -96,7 +78,7 @@ class BatchFolder:
             about = told["about"]
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as fault:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             raise BadInput(f"{file} is damaged: {fault}.", hint=ELSEWHERE) from fault
         if not isinstance(about, Mapping):
             raise BadInput(f"{file} is damaged.", hint=ELSEWHERE)
@@ -105,11 +87,11 @@ class BatchFolder:
     def _questions(self) -> dict[str, str]:
         file = self.folder / "questions.jsonl"
         try:
-            rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
             return {str(row["id"]): str(row["question"]) for row in rows}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, KeyError, TypeError) as fault:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             raise BadInput(f"{file} is damaged: {fault}.", hint=ELSEWHERE) from fault
 
 

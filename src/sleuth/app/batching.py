@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 
 from sleuth.app import compose, settings
-from sleuth.app.batch import Again, Ask, Batch, Outcome
+from sleuth.app.batch import Again, Ask, Batch, Outcome, single
 from sleuth.app.batch_folder import BatchFolder, Questions
 from sleuth.app.compose import LibraryLike, ModelLike, Order, StrategyLike
 from sleuth.app.keep import Keep
@@ -90,7 +90,7 @@ class Batching:
             asks = (self._ask(key, text, source) for key, text in self._questions)
             await Batch(asks, at_once=self._at_once, again=self._again, each=partial(self._count, each)).perform(keep)
         except BaseExceptionGroup as group:
-            raise _single(group) from None
+            raise single(group) from None
         finally:
             if source is not first.library:
                 with anyio.CancelScope(shield=True):
@@ -289,9 +289,3 @@ def _next(told: queue.SimpleQueue[Outcome | None]) -> Outcome | None:
             return told.get(timeout=0.5)
         except queue.Empty:
             continue
-
-
-def _single(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error of a group: the others were cancelled by it."""
-    inner = group.exceptions[0]
-    return _single(inner) if isinstance(inner, BaseExceptionGroup) else inner

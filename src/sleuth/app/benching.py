@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from sleuth import __version__
 from sleuth.app import compose, corpora, settings, strategies
-from sleuth.app.batch import Ask, Batch
+from sleuth.app.batch import Ask, Batch, Outcome, single
 from sleuth.app.comparing import Entry, entry
 from sleuth.app.keep import Keep
 from sleuth.app.libraries import SAMPLE, existing, open_source
@@ -38,13 +38,12 @@ from sleuth.errors import BadInput, EnvironmentFault
 from sleuth.events import Closed, Event, Opened
 from sleuth.models.cache import Cached
 from sleuth.ports import Model, Source
+from sleuth.trace import salvage
 from sleuth.types import Answer
 
 PILOT = 5
 """Questions a cell that are asked before the price of the rest is told."""
 CLOSED_BOOK = "standard"
-LOST = ("cancelled", "model_error", "source_error")
-"""Why a run failed that says nothing of its method: it is asked again when the bench is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,8 @@ class Benching:
         self.folder, self.plan, self.at_once = folder, plan, at_once
         self.dead: dict[str, EnvironmentFault] = {}
         """The models that answer no more, and what they said last."""
+        self.refused: dict[str, Exception] = {}
+        """The runs that could not even begin (a question that is too long, a strategy that is none), by key."""
         self._tasks, self._settings = tasks, chosen
         self._seconds: dict[Cell, list[float]] = defaultdict(list)
         self._left: dict[Cell, int] = {}
@@ -133,7 +134,8 @@ class Benching:
         found: Price | None = None
         for cell in self.plan.cells():
             runs = list(self.folder.runs(cell))
-            done = [run.record.answer.usage for run in runs if run.record and run.record.answer]
+            kept = [run.record for run in runs if run.record and not _is_lost(run.record)]
+            done = [record.answer.usage for record in kept if record.answer]
             if done and len(done) < len(runs):
                 if took := self._seconds.get(cell):  # by the clock: calls at the same time wait for each other
                     done = [replace(usage, seconds=each) for usage, each in zip(done, cycle(took), strict=False)]
@@ -156,8 +158,18 @@ class Benching:
         """Make the runs that are missing (of the first `most` questions a cell), model by model.
 
         A model that answers no more is left (`dead`), and the next one is asked. What a run raises is in its trace.
-        Raises `NoLibrary`, `LibraryFault`.
+        Raises `NoLibrary`, `LibraryFault`, `EnvironmentFault` where the folder cannot be written, and `BadInput` while
+        another process asks there.
         """
+        with self.folder.held():
+            try:
+                await self._perform(keep, most)
+            except BaseExceptionGroup as group:
+                raise single(group) from None
+
+    async def _perform(self, keep: Keep, most: int | None) -> None:
+        ours = replace(self.plan, tasks=tuple(task for task in self.plan.tasks if task.name in self._tasks))
+        self.plan, self._tasks = joined(self.folder, ours, self._tasks)  # another process may have added to it
         self.folder.begin(self.plan, self._tasks)
         missing = await anyio.to_thread.run_sync(self._missing, most)
         sources: dict[str, Source] = {}
@@ -190,9 +202,21 @@ class Benching:
                 for cell, asked in cells.items()
                 for question in asked
             ]
-            await Batch(asks, at_once=self.at_once, again="all").perform(
-                keep
-            )  # begun anew: `Cached` tells their seconds
+            batch = Batch(asks, at_once=self.at_once, again="all", each=self._ended)
+            await batch.perform(keep)  # begun anew: `Cached` tells their seconds
+
+    def _ended(self, outcome: Outcome) -> None:
+        """Raises `EnvironmentFault` where the run is not in its trace: more would only be asked in vain."""
+        events = salvage(outcome.trace)
+        if events and isinstance(events[-1].body, Closed):
+            return
+        error = outcome.error
+        if error is None or isinstance(error, OSError | EnvironmentFault):
+            raise EnvironmentFault(
+                f"The bench was stopped, since its runs cannot be kept: {error or 'a trace ends too early.'}",
+                hint="What is done is kept. Make room there, and give the same command again.",
+            ) from error
+        self.refused[outcome.key] = error
 
     def _one(self, cell: Cell, question: Question, model: Model, source: Source) -> Ask:
         trace = self.folder.trace(cell, question.id)
@@ -227,7 +251,7 @@ class Benching:
         return replace(order, about=about)
 
     def _missing(self, most: int | None) -> dict[Cell, list[Question]]:
-        """The questions of each cell that have no answer yet; traces of runs that were lost are taken away.
+        """The questions of each cell that have no answer yet, or lost it.
 
         An interrupted run begins anew: its finished calls come from the bench's calls, with what they took.
         """
@@ -238,8 +262,6 @@ class Benching:
             for run in list(self.folder.runs(cell))[:most]:
                 self._total += 1
                 if run.record is None or run.record.answer is None or _is_lost(run.record):
-                    if run.record is not None:
-                        self.folder.trace(cell, run.question.id).unlink(missing_ok=True)
                     found[cell].append(run.question)
                 else:
                     self.count(cell, run.record.answer)
@@ -285,8 +307,9 @@ def wait_for(benching: Benching, most: int | None = None) -> None:
 
 
 def _is_lost(record: Record) -> bool:
+    """Is it asked again when the bench is? Also a run that its strategy's bug ended."""
     answer = record.answer
-    return answer is not None and answer.status == "failed" and answer.ended in LOST
+    return record.is_lost or (answer is not None and answer.status == "failed" and answer.ended == "cancelled")
 
 
 def _asked(task: Task, named: str | None, chosen: settings.Settings) -> Asked:

@@ -127,13 +127,7 @@ async def perform(order: Order, keep: Keep) -> Answer:
             deltas=order.deltas,
         )
         try:
-            answer = await engine.run(_flow(order), question=order.question, about=order.about, run=order.run)
-            if not isinstance(answer, Answer):
-                raise WrongUse(
-                    f"The strategy '{order.strategy.card.name}' returned a {type(answer).__name__}, not an Answer.",
-                    hint='End its flow with `return sleuth.Answer(text, "answered", "final_answer")`.',
-                )
-            return answer
+            return await engine.run(_flow(order), question=order.question, about=order.about, run=order.run)
         finally:
             if source is not order.library:
                 with anyio.CancelScope(shield=True):
@@ -170,12 +164,23 @@ def _offering(found: Strategy, params: Mapping[str, Any], usable: tuple[Given, .
 def _flow(order: Order) -> Flow[Answer]:
     flow: object = order.strategy.flow(order.question, **order.params)
     if isinstance(flow, Generator):
-        return flow
+        return _answering(flow, order.strategy.card.name)
     if isinstance(flow, Coroutine):
         flow.close()
     raise WrongUse(
         f"The strategy '{order.strategy.card.name}' is no flow: calling it gave a {type(flow).__name__}.",
         hint="A flow is a generator function: `def`, not `async def`, with at least one `yield from`.",
+    )
+
+
+def _answering(flow: Flow[Answer], name: str) -> Flow[Answer]:
+    """The flow, failing where it ends with something else: its trace then holds no answer."""
+    answer: object = yield from flow
+    if isinstance(answer, Answer):
+        return answer
+    raise WrongUse(
+        f"The strategy '{name}' returned a {type(answer).__name__}, not an Answer.",
+        hint='End its flow with `return sleuth.Answer(text, "answered", "final_answer")`.',
     )
 
 

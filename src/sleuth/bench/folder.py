@@ -4,26 +4,32 @@
     FOLDER/tasks/TASK.jsonl                      its questions with gold, as they were chosen
     FOLDER/calls/                                model calls, answered from here when they come again
     FOLDER/runs/TASK/MODEL/METHOD/QUESTION.jsonl one trace a run
+    FOLDER/lock                                  held by the process that asks
 
 Everything but the runs' own making reads this and nothing else, so old runs are scored anew without their data sets.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sleuth.bench.questions import Question, Task, as_row, from_row
-from sleuth.bench.record import Record, load
+from sleuth.bench.record import Record, folded, load
 from sleuth.errors import BadInput
+from sleuth.locks import held
+from sleuth.trace import salvage
 
 VERSION = 1
 """Of the layout. A reader reads its own version and older ones."""
+ANEW = "Begin a new bench in another folder."
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,36 +128,58 @@ class BenchFolder:
             raise BadInput(
                 f"There is no bench in {self.folder}.", hint="Make one: sleuth bench run QUESTIONS.jsonl"
             ) from fault
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
-            raise BadInput(f"{file} is damaged: {fault}.", hint="Begin a new bench in another folder.") from fault
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+            raise BadInput(f"{file} is damaged: {fault}.", hint=ANEW) from fault
 
     def questions(self, task: str) -> tuple[Question, ...]:
         """A task's questions in order. Raises `BadInput`, naming file and line."""
         file, found = self._questions(task), []
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
-        except OSError as fault:
-            raise BadInput(f"The questions in {file} cannot be read: {fault.strerror or fault}.") from fault
-        for number, line in enumerate(lines, 1):
+            lines = file.read_text(encoding="utf-8").split("\n")  # a question may hold other ends of lines
+        except (OSError, UnicodeError) as fault:
+            why = getattr(fault, "strerror", None) or fault
+            raise BadInput(f"The questions in {file} cannot be read: {why}.", hint=ANEW) from fault
+        for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
             try:
                 found.append(from_row(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError) as fault:
-                raise BadInput(f"Line {number} of {file} is no question: {fault}.") from fault
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+                raise BadInput(f"Line {number} of {file} is no question: {fault}.", hint=ANEW) from fault
         return tuple(found)
 
     def trace(self, cell: Cell, question: str) -> Path:
         """Where the trace of that question (its id) is or will be."""
         folder = self.folder / "runs" / slug(cell.task) / slug(cell.model) / slug(cell.method)
-        return folder / f"{slug(question)}.jsonl"
+        return folder / f"{own_name(question)}.jsonl"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from asking here. Raises `BadInput` while one does, `EnvironmentFault` where it cannot be written."""
+        with held(
+            self.folder / "lock", f"is asking the bench in {self.folder}", "Name another folder: --output FOLDER"
+        ):
+            yield
 
     def runs(self, cell: Cell) -> Iterator[Run]:
-        """The cell's questions in order, each with the record of its trace. Raises `BadInput` for a damaged one."""
+        """The cell's questions in order, each with the record of its trace; a damaged one is as far as it can be read. Raises `BadInput`."""
         for question in self.questions(cell.task):
             trace = self.trace(cell, question.id)
-            yield Run(cell, question, load(trace) if trace.exists() else None)
+            record = _read(trace) if trace.exists() else None
+            if record is not None and record.about.get("question_id", question.id) != question.id:
+                record = None  # another question's: a file that was put there
+            yield Run(cell, question, record)
 
     def _questions(self, task: str) -> Path:
         return self.folder / "tasks" / f"{slug(task)}.jsonl"
+
+
+def _read(trace: Path) -> Record:
+    """The record; of a damaged trace what can be read, without an answer. Raises `BadInput` for one that a newer Sleuth wrote."""
+    try:
+        return load(trace)
+    except BadInput as fault:
+        if fault.details.get("newer") or isinstance(fault.__cause__, OSError):
+            raise
+        return replace(folded(salvage(trace)), trace=trace, answer=None)
 
 
 def slug(name: str) -> str:
@@ -160,6 +188,14 @@ def slug(name: str) -> str:
     if safe == name:
         return safe
     return f"{safe}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"
+
+
+def own_name(name: str) -> str:
+    """As `slug`, for many names side by side: none is another's, also where case does not count, and none a device's."""
+    safe = slug(name)
+    if safe == name == name.lower() and not _DEVICE.fullmatch(name):
+        return safe
+    return f"{safe[:80]}-{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
 
 
 def _write(file: Path, text: str) -> None:

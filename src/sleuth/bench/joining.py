@@ -20,7 +20,7 @@ def joined(folder: BenchFolder, plan: Plan, tasks: Mapping[str, Task]) -> tuple[
     there = folder.plan()
     for key in FIXED:
         if there.about.get(key) != plan.about.get(key):
-            raise _differs(folder, f"its {key} is {there.about.get(key)!r}, not {plan.about.get(key)!r}")
+            raise _differs(folder, _apart(key, there.about.get(key), plan.about.get(key)))
     asked = {task.name: task for task in there.tasks}
     kept: dict[str, Task] = {}
     for told in plan.tasks:
@@ -33,6 +33,18 @@ def joined(folder: BenchFolder, plan: Plan, tasks: Mapping[str, Task]) -> tuple[
     methods = _methods(folder, there.methods, plan.methods)
     models = tuple(dict.fromkeys((*there.models, *plan.models)))
     return Plan(tuple(asked.values()), methods, models, {**plan.about, **there.about}), kept
+
+
+def _apart(key: str, ours: object, theirs: object) -> str:
+    """What differs in words: of a group of values those that do, and not the others."""
+    if not (isinstance(ours, dict) and isinstance(theirs, dict)):
+        return f"its {key} is {_said(ours)}, not {_said(theirs)}"
+    names = [name for name in {**ours, **theirs} if ours.get(name, ...) != theirs.get(name, ...)]
+    return "; ".join(f"its {key}.{name} is {_said(ours.get(name))}, not {_said(theirs.get(name))}" for name in names)
+
+
+def _said(value: object) -> str:
+    return "not set" if value is None else repr(value)
 
 
 def _same_task(folder: BenchFolder, there: Asked, told: Asked) -> None:

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from sleuth.errors import ContextTooLong
 from sleuth.events import Attempt, Closed, Event, Failed, Finished, Noted, Opened, Span, Started
 from sleuth.trace import read_trace
 from sleuth.types import Answer, Call, Completion, Generate, Listen, Listening, Open, Page, Passage, Read, Search, Usage
+
+OUTSIDE = ("model_error", "source_error")
+"""Why a run failed that says nothing of its method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Record:
     notes: tuple[Noted, ...] = ()
     usage: Usage = Usage()
     trace: Path | None = None
+    is_lost: bool = False
+    """Did it fail because the model or a source was gone? That says nothing of its method; a prompt too long for the model does."""
 
     @property
     def text(self) -> str:
@@ -96,6 +102,7 @@ def folded(events: Iterable[Event]) -> Record:
     notes: list[Noted] = []
     told = Record()
     usage, reused = Usage(), 0.0
+    fault: Exception | None = None
     for event in events:
         match event.body:
             case Opened(question=question, about=about):
@@ -108,11 +115,13 @@ def folded(events: Iterable[Event]) -> Record:
                 reused -= float(data.get("seconds", 0.0))
             case Finished() | Failed():
                 usage += event.body.usage
+                fault = event.body.error if isinstance(event.body, Failed) else fault
                 _keep(begun.get(event.span), event, lookups, replies, listened)
             case Noted():
                 notes.append(event.body)
             case Closed(answer=answer):
-                told = replace(told, answer=answer)
+                lost = answer.status == "failed" and answer.ended in OUTSIDE and not isinstance(fault, ContextTooLong)
+                told = replace(told, answer=answer, is_lost=lost)
     return replace(
         told,
         lookups=tuple(lookups),

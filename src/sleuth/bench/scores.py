@@ -21,7 +21,7 @@ Values: TypeAlias = Mapping[str, Mapping[str, float]]
 class Scores:
     """Every cell's scores by metric and question, with the metrics' versions.
 
-    A run that is not there, or did not end, has no score; `unfinished` are these questions' ids.
+    A run that is not there, did not end, or lost its model or source has no score; `unfinished` are these questions' ids.
     """
 
     values: Mapping[Cell, Values]
@@ -48,7 +48,7 @@ def score(folder: BenchFolder, metrics: Iterable[Metric]) -> Scores:
         values[cell] = {metric.name: {} for metric in metrics}
         left = []
         for run in folder.runs(cell):
-            if run.record is None or run.record.answer is None:
+            if run.record is None or run.record.answer is None or run.record.is_lost:
                 left.append(run.question.id)
                 continue
             for metric in metrics:

@@ -175,6 +175,7 @@ def check_header(path: Path, line: bytes) -> None:
         raise BadInput(
             f"{path} was written by a newer Sleuth (trace format {header['version']}; this one reads up to {VERSION}).",
             hint="Upgrade it: pip install --upgrade sleuth-qa",
+            newer=True,
         )
 
 

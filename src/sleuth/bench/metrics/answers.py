@@ -61,7 +61,7 @@ def found_share(answer: str, wanted: Sequence[str]) -> float:
 def _fanout(text: str) -> str:
     """FanOutQA's normalised text, but for its lemmas (a spaCy model's): lower case, NFKC, 1,063 as 1063, no ``,.?!:;``."""
     text = unicodedata.normalize("NFKC", text.lower())
-    text = re.sub(r"\d+(?:,\d+)+(?:\.\d+)?", lambda match: match[0].replace(",", ""), text)
+    text = re.sub(r"(?<!\d)\d+(?:,\d+)+(?:\.\d+)?", lambda match: match[0].replace(",", ""), text)
     return " ".join(re.sub(r"[,.?!:;]", "", text).split())
 
 

@@ -123,7 +123,7 @@ def read(folder: BenchFolder, metrics: Sequence[str] = (), version: str = "") ->
     told: dict[Cell, dict[str, Told]] = {cell: {} for cell in plan.cells()}
 
     def see(run: Run) -> None:
-        if run.record is not None and run.record.answer is not None:
+        if run.record is not None and run.record.answer is not None and not run.record.is_lost:
             told[run.cell][run.question.id] = _told(run, run.record)
 
     scores = score(_Watched(folder, see), find(list(wanted)))

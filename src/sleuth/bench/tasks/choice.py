@@ -25,9 +25,12 @@ def listed(questions: Sequence[Question], file: Path) -> tuple[Question, ...]:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as fault:
         raise BadInput(
-            f"The list of ids {file} cannot be read: {fault}.", hint="Give a text file, one id a line."
+            f"The list of ids {file} cannot be read: {getattr(fault, 'strerror', '') or fault}.",
+            hint="Give a text file, one id a line.",
         ) from fault
     wanted = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not wanted:
+        raise BadInput(f"There is no id in {file}.", hint="Give a text file, one id a line.")
     known = {question.id: question for question in questions}
     lost = [name for name in wanted if name not in known]
     if lost:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 
 from cyclopts import App
 
@@ -17,5 +16,4 @@ app = App(
 )
 
 for _name in COMMANDS:
-    if importlib.util.find_spec(f"{__name__}.{_name}") is not None:
-        importlib.import_module(f"{__name__}.{_name}").add_to(app)
+    importlib.import_module(f"{__name__}.{_name}").add_to(app)

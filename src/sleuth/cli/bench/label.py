@@ -88,9 +88,12 @@ def talk(bench: BenchFolder, left: Sequence[Run], who: str, ask: Callable[[str],
     from sleuth.bench.errors import SEEN, Label, put_label, take_back
 
     at, kept, seen = 0, set[int](), set[int]()
+    shown = -1
+    kinds: dict[str, Kind] = {}
     while at < len(left):
         run = left[at]
-        kinds = _put_run(run, at, len(left))
+        if at != shown:  # after a slip or the rules' verdict it is still on the screen
+            shown, kinds = at, _put_run(run, at, len(left))
         try:
             said = ask(PROMPT).strip().lower()
         except (EOFError, KeyboardInterrupt):

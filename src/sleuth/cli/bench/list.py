@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from sleuth.cli.screen import Output, put, put_json, put_table, stdout
+from sleuth.cli.screen import Output, put, put_json, put_table, stderr, stdout
+from sleuth.errors import BadInput
 
 if TYPE_CHECKING:
     from sleuth.bench.folder import BenchFolder
@@ -26,9 +27,14 @@ def list_(
     """List the benches in a folder (this one)."""
     from sleuth.bench.folder import BenchFolder
 
-    found = [_facts(BenchFolder(file.parent)) for file in sorted(where.glob("*/bench.json"))]
+    if not where.is_dir():
+        raise BadInput(f"There is no folder {where}.", hint="Give the folder that the benches are in.")
+    found = [_found(BenchFolder(file.parent)) for file in sorted(where.glob("*/bench.json"))]
     if output.json:
         put_json(found)
+        return
+    if not found:
+        put(stderr(), f"No benches in {where.resolve()}. Make one: sleuth bench run QUESTIONS.jsonl")
         return
     put_table(_SHOWN, [[str(fact[key]) for key in _SHOWN] for fact in found])
 
@@ -52,6 +58,14 @@ def show(
 
 
 _SHOWN = ("bench", "began", "tasks", "models", "methods", "done")
+
+
+def _found(bench: BenchFolder) -> dict[str, Any]:
+    """A bench's facts; of a damaged one why there are none."""
+    try:
+        return _facts(bench)
+    except BadInput as fault:
+        return {**dict.fromkeys(_SHOWN, ""), "bench": str(bench.folder), "done": fault.message}
 
 
 def _facts(bench: BenchFolder) -> dict[str, Any]:

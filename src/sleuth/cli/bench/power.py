@@ -41,6 +41,12 @@ def power(
         raise BadInput(
             "Give --questions or --difference, one of the two.", hint="Try: sleuth bench power --questions 50"
         )
+    if questions is not None and questions < 1:
+        raise BadInput(f"{questions} questions are none.", hint="Give a number from 1 up.")
+    if difference is not None and sd is None and abs(difference) > 1:
+        raise BadInput(
+            f"Shares cannot differ by {difference:g}.", hint="Give a share, from 0 to 1: 10 points are --difference 0.1"
+        )
     if methods < 2:
         raise BadInput("A difference is between two methods or more.", hint="Leave --methods out, or give 2 or more.")
     pairs = methods * (methods - 1) // 2
@@ -61,7 +67,10 @@ def power(
         return
     least = found["difference"]
     what = "no difference" if least is None else f"a difference of {100 * least:.1f} points"
-    put(stdout(), f"{found['questions']:,} questions show {what} {100 * often:.0f} times in 100.")
+    put(
+        stdout(),
+        f"{found['questions']:,} {'question shows' if found['questions'] == 1 else 'questions show'} {what} {100 * often:.0f} times in 100.",
+    )
     if discordant is None and sd is None:
         put(
             stdout(),

@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from sleuth.cli.answers import many
 from sleuth.cli.ask import pairs
 from sleuth.cli.screen import Output, prints_apart, put, stderr, whole
+from sleuth.cli.text import one_line
 from sleuth.errors import BadInput, EnvironmentFault
 
 if TYPE_CHECKING:
@@ -171,6 +172,12 @@ def _performed(bench: Benching, *, yes: bool, quiet: bool, output: Output) -> in
             f"The model {name} answers no more: {error.message}",
             hint="What is done is kept. Mend that, and give the same command again.",
         ) from error
+    if bench.refused:
+        key, refused = next(iter(bench.refused.items()))
+        raise BadInput(
+            f"{many(len(bench.refused), 'run')} could not begin, and {'has' if len(bench.refused) == 1 else 'have'} no score. "
+            f"The first ({one_line(key, 200)}): {refused}"
+        ) from refused
     return 0
 
 
@@ -220,7 +227,8 @@ def _agreed(price: Price, *, yes: bool, quiet: bool) -> None:
         put(
             err,
             ("price  ", "bold"),
-            f"the other {price.questions:,} runs, by the {price.pilot:,} done: about {price.calls.value:,.0f} calls, "
+            f"the other {price.questions:,} run{'' if price.questions == 1 else 's'}, by the {price.pilot:,} done: "
+            f"about {price.calls.value:,.0f} call{'' if round(price.calls.value) == 1 else 's'}, "
             f"{price.tokens.value:,.0f} tokens, "
             f"{f'${price.usd.value:,.2f}' if price.usd.value else 'no dollars'}, "
             f"{duration(3600 * price.hours.value)} (up to {duration(3600 * price.hours.high)})",
