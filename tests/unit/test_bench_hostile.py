@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,19 @@ import sleuth
 from sleuth.app.batch_folder import BatchFolder
 from sleuth.app.benching import Benching, arranged, wait_for
 from sleuth.bench.folder import BenchFolder, Cell, own_name
-from sleuth.bench.metrics import find
+from sleuth.bench.metrics import TABLE, find
 from sleuth.bench.questions import Question, Task
+from sleuth.bench.record import Record
+from sleuth.bench.report.reading import read
 from sleuth.bench.scores import score
 from sleuth.bench.summary import summary
+from sleuth.cli.bench import COMMANDS, app
 from sleuth.cli.entry import main
-from sleuth.errors import BadInput, ContextTooLong, EnvironmentFault, ModelError
+from sleuth.errors import BadInput, ContextTooLong, EnvironmentFault, ModelError, WrongUse
 from sleuth.events import Closed, Event, Failed, Opened, Span
 from sleuth.trace import TraceWriter
 from sleuth.types import Answer
+from sleuth.verbs import search
 
 MINE = Task("mine", tuple(Question(f"q{n}", f"When was tower {n} completed?", ("1889",)) for n in range(4)), ("em",))
 ENDS = "One\u2028two\u2029three\x85four\x0bfive\x1csix?"
@@ -180,6 +186,30 @@ def test_a_strategy_that_raises_is_its_own_failure_and_stops_no_other() -> None:
     assert not asking.refused
 
 
+@pytest.mark.parametrize("wrong", [5, None, Answer(None, "answered", "final_answer")])  # type: ignore[arg-type]
+def test_what_is_no_answer_is_a_failure_and_never_scored_as_one(wrong: Any) -> None:
+    @sleuth.strategy("answers-nothing")
+    def nothing(question: str) -> Any:
+        yield from search(question)
+        return wrong
+
+    gold = replace(MINE, questions=(Question("q", "Who?", ("5", "None")),))
+    with StubServer(reply=" 5.") as server:
+        asking = bench(server, "answers-nothing", task=gold)
+        wait_for(asking)
+        for _ in range(2):
+            [outcome] = sleuth.batch(["Who?"], strategy="answers-nothing", model=f"{server.url}#stub", library="sample")
+            assert isinstance(outcome.error, WrongUse)
+    assert done(asking.folder) == [(1, [0.0])]
+
+
+def test_an_endless_number_is_scored_at_once() -> None:
+    record, began = Record(answer=Answer("9" * 20_000, "answered", "final_answer")), time.monotonic()
+    for metric in TABLE.values():
+        metric.score(record, MINE.questions[0])
+    assert time.monotonic() - began < 2
+
+
 def test_a_damaged_bench_hides_no_other_in_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b", "c"):
         begun(Path(name), (Question("q", "Who?", ("x",)),), ["react"])
@@ -189,3 +219,14 @@ def test_a_damaged_bench_hides_no_other_in_the_list(capsys: pytest.CaptureFixtur
     assert [each["bench"] for each in found] == ["a", "b", "c"]
     assert "damaged" in found[1]["done"]
     assert found[2]["done"] == "0 of 1 runs"
+
+
+def test_a_line_too_deep_in_what_was_blamed_is_told(tmp_path: Path) -> None:
+    folder = begun(tmp_path, (Question("q", "Who?", ("x",)),), ["react"])
+    (tmp_path / "blame.jsonl").write_text(DEEP)
+    with suppress(BadInput):  # or passed over
+        read(folder)
+
+
+def test_every_module_of_commands_is_there() -> None:
+    assert set(COMMANDS) <= set(app)

@@ -176,10 +176,11 @@ def _flow(order: Order) -> Flow[Answer]:
 def _answering(flow: Flow[Answer], name: str) -> Flow[Answer]:
     """The flow, failing where it ends with something else: its trace then holds no answer."""
     answer: object = yield from flow
-    if isinstance(answer, Answer):
+    if isinstance(answer, Answer) and isinstance(answer.text, str):
         return answer
+    text = f"an Answer with a {type(answer.text).__name__} for its text" if isinstance(answer, Answer) else ""
     raise WrongUse(
-        f"The strategy '{name}' returned a {type(answer).__name__}, not an Answer.",
+        f"The strategy '{name}' returned {text or f'a {type(answer).__name__}, not an Answer'}.",
         hint='End its flow with `return sleuth.Answer(text, "answered", "final_answer")`.',
     )
 

@@ -51,7 +51,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
             found[tuple(str(row[key]) for key in ("task", "model", "method", "question"))] = row
             row["part"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return [row for row in found.values() if row.get("part") in (*PARTS, NONE)]
 

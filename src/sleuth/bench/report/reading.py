@@ -207,4 +207,8 @@ def _bare(hop: Hop) -> Hop:
 
 
 def _blame(folder: BenchFolder) -> list[dict[str, Any]]:
-    return read_rows(folder.folder / "blame.jsonl")
+    file = folder.folder / "blame.jsonl"
+    try:
+        return read_rows(file)
+    except (OSError, RecursionError) as fault:
+        raise BadInput(f"{file} is damaged: {fault}.", hint="Take it away, or blame again.") from fault
